@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Reports on the controller: audits to join are read from files and variables, reports are written."""
+"""Read audits to join from files and variables on the controller, and write reports."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.sealed_keys import plain
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.slices import Slice, parse
 
-# More than ten times the bytes of 10,000 hosts.
+# Bytes: ten times the size of an audit of 10,000 hosts.
 _LARGEST_AUDIT = 2**26
 
 
 def read_slices(audits: Sequence[str], variables: Mapping[str, t.Any], pattern: str) -> list[Slice]:
-    """The audits in files, by paths or patterns, and in variables with matching names. No text in them is rendered."""
+    """Return audits from files (paths or patterns) and from matching variables. Does not render templates in audits."""
     names = sorted(matching(pattern, "audits_variables", list(map(str, variables))))
     if pattern and not names:
         raise InputError(
@@ -45,12 +45,12 @@ def read_slices(audits: Sequence[str], variables: Mapping[str, t.Any], pattern: 
 
 
 def full_path(path: str) -> str:
-    """A path on the controller; a relative one starts at the directory in which Ansible was started."""
+    """Return an absolute path. A relative path starts at the directory in which Ansible was started."""
     return os.path.abspath(os.path.expanduser(path))
 
 
 def _paths(path: str) -> list[str]:
-    """The path, or the paths that match if it is a pattern."""
+    """Return the path, or all matching paths if the path is a pattern."""
     paths = [path] if os.path.exists(path) or not glob.has_magic(path) else sorted(glob.glob(path))
     if not paths:
         raise InputError(f"No file matches {path}. Check the pattern, and that the audits have written their reports.")
@@ -67,20 +67,20 @@ def _read(path: str) -> t.Any:
         raise InputError(f"The audit {path} could not be read: {error.strerror}. Check the path.") from error
     except ValueError:
         raise InputError(
-            f"The audit {path} is not valid JSON. Audit its hosts again, or choose a file of monitor_agent_audit_json."
+            f"The audit {path} is not valid JSON. Choose a file that monitor_agent_audit_json wrote, or audit again."
         ) from None
 
 
 def write(path: str, text: str, mode: int | None = None) -> str:
-    """Write a file on the controller, whole or not at all; without a mode, the umask decides who may read it."""
+    """Write a file on the controller atomically. If ``mode`` is None, the umask sets the permissions."""
     target = full_path(path)
-    # Random, because containers that write to one directory can have the same process id.
+    # Use a random name: containers that write to one directory can have the same process id.
     temporary = f"{target}.{secrets.token_hex(4)}"
     try:
         if os.path.lexists(target) and not stat.S_ISREG(os.lstat(target).st_mode):
-            # As root, os.replace would replace a device such as /dev/null, which all programs use.
+            # If root runs Ansible, os.replace would replace a device such as /dev/null by a file.
             raise InputError(
-                f"The report could not be written to {target}: it is not a regular file. Choose another path."
+                f"The report could not be written to {target}: the path is not a regular file. Choose another path."
             )
         os.makedirs(os.path.dirname(target), exist_ok=True)
         with open(temporary, "x", encoding="utf-8", errors="backslashreplace") as stream:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The findings of an audit: states of hosts, renamed hosts, clients without a host. Pure; has fingerprints, no key."""
+"""The findings of an audit: states of hosts, renamed hosts, clients without a host. No keys. Pure functions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.plan import
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import printable
 
 SCHEMA_VERSION = 2
-# State → title, for all reports and the documentation, the worst first: the state of a host is the first that applies.
+# Titles of states in reports and documentation, the worst state first. The state of a host is the first that applies.
 TITLES = {
     "unreachable": "Unreachable",
     "foreign_key": "Key of another client",
@@ -40,36 +40,36 @@ STATES = tuple(TITLES)
 
 
 def titled(state: str) -> str:
-    """The title of a state with its id beside it."""
+    """Return the title of a state, with the id of the state in parentheses."""
     return f"{TITLES[state]} ({state})"
 
 
-# What `adopt` does for a host. later: in a later run, because another client must give up the label first. unknown: the
-# owner of the key is unknown. nothing: the key is the host's own, or of no client.
+# What the playbook adopt does for a host. later: a later run renames the client, because another client must give up
+# the label first. unknown: the owner of the key is unknown. nothing: the host has its own key, or a key of no client.
 Adoption = t.Literal["adopt", "later", "conflict", "unknown", "nothing"]
 _DIGITS_OR_TEXT = re.compile(r"[0-9]+|[^0-9]+")
 _PREFIX = re.compile(r"(Task failed: )+")
 _LONGEST_REASON = 300
-# States of a service that are not those of systemd.
+# Texts for states of a service whose names do not explain the problem.
 _SERVICE = {
     "missing": "its service does not exist",
     "activating": "its service ends soon after each start (activating)",
 }
-# Up to five names, for a sentence of a report.
+# Format up to five names for a sentence of a report.
 named = functools.partial(listed, limit=5, form=str)
 
 
 def unknown_labels(hosts: Sequence[str]) -> str:
-    """A sentence about hosts whose label cannot be read, such as those in a vault with another password."""
+    """Return a sentence about hosts whose label cannot be read, such as a label in a vault with another password."""
     return f"Labels are unknown, because variables of these hosts cannot be read: {named(hosts)}."
 
 
 @dataclasses.dataclass(frozen=True)
 class Host:
-    """A host, its facts (:func:`facts_of`), and its finding, which :func:`audit` adds.
+    """A host with facts (:func:`facts_of`) and the finding, which :func:`audit` adds.
 
-    ``audited``: in an audit of a joined report. ``absent``: its monitoring is to be removed. ``shared_with``: other
-    hosts with the same key.
+    ``audited``: false if no audit of a joined report contains the host. ``absent``: monitor_agent_state is absent.
+    ``shared_with``: other hosts with the same key.
     """
 
     host: str
@@ -93,29 +93,30 @@ class Host:
 
     @property
     def renamed(self) -> bool:
-        """Whether the host can keep the client whose key it carries."""
+        """Whether the host was renamed and can keep the client whose key the host carries."""
         return self.adoption in ("adopt", "later")
 
 
 def facts_of(result: Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """The facts in what agent_config registered for a host, also if it failed; empty for a host without a result.
+    """Return the facts in a host's result of agent_config, even if agent_config failed. ``result``: empty if none.
 
-    ``key_owner`` is None for a host that was not inspected. ``reason`` is why, or why a rollout would fail.
+    ``key_owner``: None if the host was not inspected. ``reason``: why the host was not inspected, or why a rollout
+    would fail.
     """
     given = {} if result.get("skipped") else result
     reached = bool(given) and not given.get("unreachable")
-    found = given if reached else {}
+    facts = given if reached else {}
     return {
         "reached": reached,
-        "reason": _reason(given.get("msg")) if given and (found.get("failed") or not found.get("key_owner")) else None,
-        **{name: found.get(name) for name in ("key_owner", "owner_label", "key_fingerprint", "service_state")},
-        **{name: list(found.get(name) or ()) for name in ("differs", "service_differs")},
-        "permissions": dict(found.get("permissions") or {}),
+        "reason": _reason(given.get("msg")) if given and (facts.get("failed") or not facts.get("key_owner")) else None,
+        **{name: facts.get(name) for name in ("key_owner", "owner_label", "key_fingerprint", "service_state")},
+        **{name: list(facts.get(name) or ()) for name in ("differs", "service_differs")},
+        "permissions": dict(facts.get("permissions") or {}),
     }
 
 
 def _reason(message: t.Any) -> str:
-    """A message as the end of a sentence: one line of bounded length."""
+    """Return a message as the end of a sentence: one line of limited length."""
     start = " ".join(str(message or "")[: 10 * _LONGEST_REASON].split())
     text = printable(_PREFIX.sub("", start), "\ufffd") or "no reason given"
     text = text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]}…"
@@ -124,7 +125,7 @@ def _reason(message: t.Any) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Account:
-    """The account: its clients by label, and its plan: ``{}`` if free, None if it cannot be read (``plan_problem``)."""
+    """The account. ``clients``: by label. ``plan``: ``{}`` if free, None if it cannot be read (``plan_problem``)."""
 
     clients: Mapping[str, Mapping[str, t.Any]]
     url: str = ""
@@ -134,7 +135,7 @@ class Account:
 
     @functools.cached_property
     def key_owners(self) -> dict[str, str]:
-        """Key fingerprint → label, of clients whose keys can be read."""
+        """Labels by key fingerprint, of all clients whose keys can be read."""
         return {client["key_fingerprint"]: label for label, client in self.clients.items() if client["key_fingerprint"]}
 
     @functools.cached_property
@@ -145,9 +146,9 @@ class Account:
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """An audit. ``hosts`` come worst first; ``orphans`` are labels of clients that no host of the inventory has.
+    """The report of an audit. ``hosts``: worst state first. ``orphans``: labels of clients without a host.
 
-    A joined report has its audits as ``sources``, and sentences about stale audits and hosts left out as ``notes``.
+    For a joined report: ``sources`` are the joined audits, ``notes`` are sentences about stale audits and other hosts.
     """
 
     generated_at: str
@@ -159,18 +160,18 @@ class Report:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Hosts by state, the worst state first; states of no host are left out."""
+        """The number of hosts by state, the worst state first, without states of no host."""
         counted = collections.Counter(finding.state for finding in self.hosts)
         return {state: counted[state] for state in STATES if counted[state]}
 
     @property
     def summary(self) -> str:
-        """The counts as text."""
+        """The number of hosts in each state, as text."""
         return ", ".join(f"{count} {state}" for state, count in self.counts.items())
 
     @functools.cached_property
     def not_compared(self) -> set[str]:
-        """Hosts whose only finding is that the token reads the key of no client, so that keys are not compared."""
+        """Hosts whose only finding is that keys could not be compared, because the token can read no keys."""
         if self.account["clients_masked"] < self.account["clients_used"]:
             return set()
         return {
@@ -181,17 +182,17 @@ class Report:
 
     @property
     def renames(self) -> dict[str, str]:
-        """Old label → new label, of the clients that renamed hosts can keep."""
+        """New labels by old label, for the clients that renamed hosts can keep."""
         return {str(finding.owner_label): finding.label for finding in self.hosts if finding.adoption == "adopt"}
 
     @property
     def drift(self) -> str:
-        """What is not as expected, empty for nothing: the hosts of a stale audit may have changed since."""
+        """The drift as text, empty without drift. A stale audit is drift, because its hosts may have changed since."""
         stale = sum(source["stale"] for source in self.sources)
         states = collections.Counter(finding.state for finding in self.hosts if finding.host not in self.not_compared)
-        found = [f"{states[state]} {state}" for state in STATES if states[state] and state != "ok"]
-        found += [f"{len(self.orphans)} client{'s' * (len(self.orphans) > 1)} without a host"] * bool(self.orphans)
-        return ", ".join([*found, *[f"{stale} stale audit{'s' * (stale > 1)}"] * bool(stale)])
+        parts = [f"{states[state]} {state}" for state in STATES if states[state] and state != "ok"]
+        parts += [f"{len(self.orphans)} client{'s' * (len(self.orphans) > 1)} without a host"] * bool(self.orphans)
+        return ", ".join([*parts, *[f"{stale} stale audit{'s' * (stale > 1)}"] * bool(stale)])
 
 
 def audit(
@@ -204,26 +205,26 @@ def audit(
     orphan_pattern: str = ".*",
     **joined: t.Any,
 ) -> Report:
-    """Audit the hosts and the account. ``labels`` gives the label of each host of the whole inventory."""
+    """Return the report of an audit. ``labels``: the label of each host of the whole inventory."""
     orphans = sorted(
         matching(orphan_pattern, "orphan_pattern", list(account.clients.keys() - {*labels.values()})),
         key=natural_sort_key,
     )
-    # A renamed host can keep an orphan or the client of an absent host; other clients can belong to other users.
+    # A renamed host can keep an orphan or the client of an absent host. Other clients can belong to other users.
     fleet = _Fleet(hosts, account, labels, {*orphans, *(labels[host] for host in absent)})
-    each = [fleet.finding(dataclasses.replace(finding, absent=finding.host in absent)) for finding in hosts]
-    found = sorted(each, key=lambda finding: (STATES.index(finding.state), natural_sort_key(finding.host)))
-    new = [finding for finding in found if "not_registered" in finding.states and not finding.renamed]
-    # A host with an unknown key may own a client that no host claims, so no new client is counted for it.
-    free = account.clients.keys() - fleet.host_of.keys() - {finding.owner_label for finding in found}
+    audited = [fleet.finding(dataclasses.replace(finding, absent=finding.host in absent)) for finding in hosts]
+    ordered = sorted(audited, key=lambda finding: (STATES.index(finding.state), natural_sort_key(finding.host)))
+    new = [finding for finding in ordered if "not_registered" in finding.states and not finding.renamed]
+    # A host with an unknown key may own a client that no host claims, so no new client is counted for such a host.
+    free = account.clients.keys() - fleet.host_of.keys() - {finding.owner_label for finding in ordered}
     missing = len(new) - min(len(free), sum(finding.adoption == "unknown" for finding in new))
     use = use_of_plan(len(account.clients), missing, account.plan, account.tiers, account.plan_problem)
     facts = {**use, "clients_masked": len(account.masked_labels)}
-    return Report(generated_at, found, orphans, facts, **joined)
+    return Report(generated_at, ordered, orphans, facts, **joined)
 
 
 class _Fleet:
-    """The inspected hosts, the account and the inventory, which determine the finding of each host."""
+    """Compute the finding of each host from all inspected hosts, the account and the inventory."""
 
     def __init__(self, hosts: Sequence[Host], account: Account, labels: Mapping[str, str], free: set[str]) -> None:
         self.account, self._free = account, free
@@ -235,22 +236,22 @@ class _Fleet:
         self._adoptions = self._renamed(hosts)
 
     def _renamed(self, hosts: Sequence[Host]) -> dict[str, Adoption]:
-        """The hosts that can keep the client whose key they carry.
+        """Return the hosts that can keep the client whose key the host carries.
 
-        Names can move on from host to host, as if web-1 became web-2 and web-2 became web-3: a chain that begins with a
-        client that no host is to have, and ends with a label that no client has. The last client is renamed first.
+        Hosts can form a chain: web-1 became web-2, and web-2 became web-3. The label of the first client belongs to no
+        host. The label of the last host belongs to no client, so the last client is renamed first.
         """
         sole = [finding for finding in hosts if len(self._carriers.get(finding.facts["key_fingerprint"], ())) == 1]
         carriers = {finding.facts["owner_label"]: finding for finding in sole if finding.facts["key_owner"] == "other"}
-        found: dict[str, Adoption] = {}
+        adoptions: dict[str, Adoption] = {}
         for first in [finding for owner, finding in carriers.items() if owner in self._free]:
             chain = [first]
             while following := carriers.pop(chain[-1].label, None):
                 chain.append(following)
             last = chain[-1].label
             if last not in self.account.clients and has_valid_length(last):
-                found.update({finding.host: "later" for finding in chain}, **{chain[-1].host: "adopt"})
-        return found
+                adoptions.update({finding.host: "later" for finding in chain}, **{chain[-1].host: "adopt"})
+        return adoptions
 
     def finding(self, finding: Host) -> Host:
         carriers = self._carriers.get(finding.facts["key_fingerprint"], ())
@@ -266,15 +267,15 @@ class _Fleet:
             sentences["shared_key"] = f"The same key is on {named(shared)}."
         states = tuple(state for state in STATES if state in sentences)
         detail = " ".join(sentences[state] for state in states)
-        # Of a renamed host, the message names adopt, as the step for it does.
+        # Skip the reason if the key belongs to another client: the report has a step for this.
         if finding.facts["reason"] and finding.facts["key_owner"] not in (None, "other"):
             detail += f" A rollout would fail: {finding.facts['reason']}"
-        found = dataclasses.replace(finding, states=states or ("ok",), shared_with=shared, detail=detail)
-        adoption, why = self._adoption(found)
-        return dataclasses.replace(found, adoption=adoption, adoption_detail=why)
+        complete = dataclasses.replace(finding, states=states or ("ok",), shared_with=shared, detail=detail)
+        adoption, why = self._adoption(complete)
+        return dataclasses.replace(complete, adoption=adoption, adoption_detail=why)
 
     def _adoption(self, finding: Host) -> tuple[Adoption, str]:
-        """Whether a host can keep the client whose key it carries, under its own label, and why, as a sentence."""
+        """Return whether a host can keep the client whose key the host carries, and a sentence with the reason."""
         key, owner = finding.facts["key_owner"], finding.facts["owner_label"]
         if key is None:
             return "unknown", f"The owner of the key is unknown: {finding.facts['reason'] or 'not inspected.'}"
@@ -286,24 +287,24 @@ class _Fleet:
             later = " in a later run: another client must give up this label first" if adoption == "later" else ""
             return adoption, f"Client {owner!r} gets the label {finding.label!r}{later}."
         if finding.shared_with:
-            why = f"and so does {named(finding.shared_with)}."
+            why = f"The same key is on {named(finding.shared_with)}."
         elif owner in self.host_of:
-            why = f"which belongs to host {self.host_of[owner]}."
+            why = f"This client belongs to host {self.host_of[owner]}."
         elif owner not in self._free:
-            why = "which orphan_pattern leaves out: the client can belong to another user."
+            why = "The client may belong to another user: its label does not match orphan_pattern."
         elif finding.label in self.account.clients:
-            why = f"but another client has the label {finding.label!r}."
+            why = f"Another client has the label {finding.label!r}."
         else:
             return "conflict", f"The label {finding.label!r} is not valid."
-        return "conflict", f"Carries the key of client {owner!r}, {why}"
+        return "conflict", f"Carries the key of client {owner!r}. {why}"
 
     def _file_states(self, finding: Host) -> dict[str, str]:
-        """State → sentence, for what a host's file shows."""
+        """Return a sentence for each state that the file or the service of the host shows."""
         facts, reason, differs = finding.facts, finding.facts["reason"], finding.facts["differs"]
         if not finding.audited:
-            return {"unreachable": "Not inspected: the host is in none of the audits that were joined."}
+            return {"unreachable": "Not inspected: none of the joined audits contains the host."}
         if not facts["reached"]:
-            unknown = "Not inspected: the host had failed before, could not be reached, or a condition left it out."
+            unknown = "Not inspected: the host failed earlier, could not be reached, or was excluded by a condition."
             return {"unreachable": f"Could not be reached: {reason}" if reason else unknown}
         if facts["key_owner"] is None:
             return {"unverifiable": f"Could not be inspected: {reason}"}
@@ -326,22 +327,22 @@ class _Fleet:
         return sentences
 
     def _key_states(self, finding: Host) -> dict[str, str]:
-        """State → sentence, for the key in a host's file."""
+        """Return a sentence for each state that the key in the host's file shows."""
         key, masked = finding.facts["key_owner"], len(self.account.masked_labels)
         if key == "own":
             return {}
         if key == "other":
             owner = finding.facts["owner_label"]
             host = self.host_of.get(owner)
-            whose = "which no host of the inventory has" if host is None else f"the client of host {host}"
-            return {"foreign_key": f"Carries the key of {owner!r}, {whose}."}
+            whose = "No host of the inventory has this label" if host is None else f"This client belongs to host {host}"
+            return {"foreign_key": f"Carries the key of client {owner!r}. {whose}."}
         if key in ("no_file", "no_key"):
             missing = "configuration" if key == "no_file" else "key in the configuration"
             return {"not_configured": f"There is no {missing}."}
         if key == "unknown" and not masked:
-            return {"unknown_key": "Carries a key of no client of the account."}
+            return {"unknown_key": "Carries a key that no client of the account has."}
         if key == "unknown":
-            return {"unverifiable": f"Carries a key that none of the readable clients has; {masked} are masked."}
+            return {"unverifiable": f"Carries a key that no readable client has. Clients with masked keys: {masked}."}
         if self.account.clients.get(finding.label, {}).get("keys_masked"):
             return {"unverifiable": "The service masks the client's key: a comparison needs read-write access."}
         if finding.facts["key_fingerprint"]:
@@ -350,17 +351,17 @@ class _Fleet:
 
 
 def natural_sort_key(name: str) -> list[tuple[float, str]]:
-    """A key that sorts web-2 before web-10."""
-    # Digits are compared as text, by length first, because Python converts at most 4,300 digits to a number.
+    """Return a sort key that puts web-2 before web-10."""
+    # Compare digits as text (first the length), because Python converts at most 4,300 digits to a number.
     digits = [(part, part.lstrip("0")) for part in _DIGITS_OR_TEXT.findall(name)]
     return [(len(number), number) if part[0] in "0123456789" else (math.inf, part) for part, number in digits]
 
 
 def parse_time(generated_at: t.Any) -> datetime.datetime:
-    """The time that a report states, in UTC; ValueError or OverflowError if it is invalid, or has no zone."""
+    """Return the time of a report in UTC. Raise ValueError or OverflowError if the time is invalid or has no zone."""
     return datetime.datetime.strptime(str(generated_at), "%Y-%m-%dT%H:%M:%S%z").astimezone(datetime.timezone.utc)
 
 
 def format_time(at: datetime.datetime) -> str:
-    """A time in UTC as reports state it."""
+    """Return a time in UTC in the format of reports."""
     return at.replace(tzinfo=None).isoformat(timespec="seconds") + "Z"

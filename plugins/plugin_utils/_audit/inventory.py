@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a run knows of all hosts of the inventory, not only of those of its play."""
+"""Read labels and results of all hosts of the inventory, not only of the hosts of the play."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.render import
 
 
 class Inventory(t.NamedTuple):
-    """Label and result by host; hosts whose monitoring is to be removed; hosts of unknown label (``unreadable``).
+    """Labels and results by host. ``absent``: hosts with state absent. ``unreadable``: hosts whose label is unknown.
 
-    A label that the host's own task rendered counts before the inventory's. If the label is unknown, ``labels`` has the
-    one that is derived from the name.
+    The label that a task of the host rendered takes precedence over the label in the inventory. If the label is
+    unknown, ``labels`` has the label derived from the name of the host.
     """
 
     labels: dict[str, str]
@@ -31,9 +31,9 @@ class Inventory(t.NamedTuple):
 
 
 def read_inventory(variables: Mapping[str, t.Any], config: t.Any) -> Inventory:
-    """The inventory of a run. ``config`` names the variable that holds the result of each host."""
+    """Return the inventory of a run. ``config``: the name of the variable that contains the result of each host."""
     hostvars, active = variables["hostvars"], set(variables["ansible_play_hosts"])
-    found = Inventory({}, {}, set(), [])
+    inventory = Inventory({}, {}, set(), [])
     for host in dict.fromkeys([*variables["groups"]["all"], *variables["ansible_play_hosts_all"]]):
         own: Mapping[str, t.Any] = {}
         label, is_known = None, False
@@ -41,32 +41,33 @@ def read_inventory(variables: Mapping[str, t.Any], config: t.Any) -> Inventory:
             own = hostvars[host]
             label = client_label(host, host_variables({host: own}, host).get("monitor_agent_label"))
             is_known = True
-            # Since 2.19 only the use of a value raises the error of its template.
+            # Since 2.19, a failing template raises the error only when the value is used.
             if str(own.get("monitor_agent_state")) == "absent":
-                found.absent.add(host)
-        # A failed host, or one that a condition leaves out, can still have the result of an earlier audit.
+                inventory.absent.add(host)
+        # A failed or excluded host can still have the result of an earlier audit, so ignore results of inactive hosts.
         result = own.get(config) if host in active else None
-        found.results[host] = result if isinstance(result, Mapping) else {}
-        rendered = found.results[host].get("label")
-        found.labels[host] = client_label(host, rendered or label)
+        inventory.results[host] = result if isinstance(result, Mapping) else {}
+        rendered = inventory.results[host].get("label")
+        inventory.labels[host] = client_label(host, rendered or label)
         if not is_known and not rendered:
-            found.unreadable.append(host)
-    return found
+            inventory.unreadable.append(host)
+    return inventory
 
 
 def services(hosts: Iterable[str], variables: Mapping[str, t.Any]) -> set[str]:
-    """The services of the agents on these hosts. Variables of other hosts have no defaults of the role."""
-    found, default = set(), variables.get("monitor_agent_service")
+    """Return the services of the agents on these hosts. ``hostvars`` does not contain the defaults of the role."""
+    names, default = set(), variables.get("monitor_agent_service")
     for host in hosts:
         with contextlib.suppress(AnsibleError):
-            found.add(str(variables["hostvars"][host].get("monitor_agent_service") or default))
-    return found
+            names.add(str(variables["hostvars"][host].get("monitor_agent_service") or default))
+    return names
 
 
 def host_of(label: str | None, variables: Mapping[str, t.Any], *, but: str) -> tuple[str | None, list[str]]:
-    """A host other than ``but`` that has the label in this run or in the inventory; and hosts of unknown label.
+    """Return a host other than ``but`` that has the label, and the hosts whose label is unknown.
 
-    The search ends at the first host, so names that give the label come first: the variables of each host take time.
+    Reading the variables of a host takes time. So the search begins with hosts whose name gives the label, and ends at
+    the first host with the label.
     """
     unknown = []
     names = dict.fromkeys([*variables["groups"]["all"], *variables["ansible_play_hosts_all"]])
@@ -83,22 +84,22 @@ def host_of(label: str | None, variables: Mapping[str, t.Any], *, but: str) -> t
 
 
 _COUNTS = (
-    "This label is that of the inventory: group_vars, host_vars, extra variables and facts of this run count, "
-    "variables of plays, roles and tasks do not. Set the variable in the inventory, or check the password of its vault."
+    "The label of another host can use group_vars, host_vars, extra variables and facts of this run, but no variables "
+    "of plays, roles and tasks. Set the variable in the inventory, or check the password of its vault."
 )
 
 
 def host_variables(hostvars: Mapping[str, t.Any], host: str) -> Mapping[str, t.Any]:
-    """The variables of a host; InputError if its label cannot be read."""
+    """Return the variables of a host. Raise InputError if the label of the host cannot be read."""
     try:
         own = hostvars[host]
         label = own.get("monitor_agent_label")
-        # Use the value: since 2.19 only that raises the error of a template, or of a vault without its password.
+        # Use the value: since 2.19, errors of templates and vaults are raised only when the value is used.
         text = str(label)
     except Exception as error:
         reason = str(error).rstrip(".")
         raise InputError(f"monitor_agent_label of host {host}: {reason}. {_COUNTS}") from None
-    # Before 2.19 hostvars return a failing template unchanged, as text that is not marked as unsafe.
+    # Before 2.19, hostvars returns a failing template unchanged, and not marked as unsafe.
     if not TRUSTS_MARKED and TEMPLATE.search(text) and not hasattr(label, "__UNSAFE__"):
         raise InputError(f"monitor_agent_label of host {host}: the template {text!r} fails. {_COUNTS}")
     return t.cast("Mapping[str, t.Any]", own)

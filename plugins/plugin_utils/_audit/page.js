@@ -4,14 +4,14 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 "use strict";
-// The page shows everything without this script, which adds a filter, sorting, copying, and the reader's own time.
+// The page is complete without this script. The script adds a filter, sorting, copy buttons and the reader's local time.
 (() => {
-  const ROWS = 50; // in each tbody: browsers skip the layout of a tbody that is far from the window
+  const ROWS = 50; // rows in each tbody: browsers skip the layout of a tbody far outside the window
   const filter = document.getElementById("filter");
   const table = document.querySelector("table");
-  // States need no sort key, because the rows are in the order of states.
+  // The rows are sorted by state at first, so the column State needs no sort key.
   const hosts = [...table.querySelectorAll("tbody tr")].map((row, order) => ({ row, order }));
-  // Read the texts when the browser is idle, or at the first use: with 10,000 hosts, reading delays the first paint.
+  // Read the text of the rows when the browser is idle or at the first use: with 10,000 hosts, this takes time.
   const read = () => {
     if (hosts[0]?.keys) return;
     for (const host of hosts) {
@@ -24,17 +24,17 @@
   const show = () => {
     read();
     const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const found = hosts.filter(({ text }) => words.every((word) => text.includes(word)));
+    const matching = hosts.filter(({ text }) => words.every((word) => text.includes(word)));
     table.replaceChildren(table.tHead);
-    for (let start = 0; start < found.length; start += ROWS) {
+    for (let start = 0; start < matching.length; start += ROWS) {
       const part = table.createTBody();
       part.setAttribute("role", "rowgroup");
-      part.append(...found.slice(start, start + ROWS).map(({ row }) => row));
+      part.append(...matching.slice(start, start + ROWS).map(({ row }) => row));
     }
-    document.getElementById("shown").textContent = `${found.length} of ${hosts.length} hosts`;
+    document.getElementById("shown").textContent = `${matching.length} of ${hosts.length} hosts`;
   };
 
-  // The filter is in the address, so that a link to what is shown can be shared.
+  // The URL contains the filter, so that users can share a link to the filtered table.
   const PREFIX = "#filter=";
   const follow = () => {
     if (!location.hash.startsWith(PREFIX)) return;
@@ -65,7 +65,7 @@
       read();
       const direction = head.getAttribute("aria-sort") === "ascending" ? "descending" : "ascending";
       heads.forEach((other) => other.setAttribute("aria-sort", other === head ? direction : "none"));
-      hosts.sort((one, other) => compare(one.keys[column], other.keys[column]) || one.order - other.order);
+      hosts.sort((left, right) => compare(left.keys[column], right.keys[column]) || left.order - right.order);
       if (direction === "descending") hosts.reverse();
       show();
     };
@@ -74,7 +74,7 @@
 
   for (const command of document.querySelectorAll("pre"))
     command.before(button(["Copy"], (made) => {
-      // Copy the selection, because over http, and in old browsers, pages can't use the clipboard interface.
+      // Select the command and copy the selection: over http and in old browsers, pages can't use the clipboard API.
       getSelection().selectAllChildren(command);
       made.textContent = document.execCommand("copy") ? "Copied" : "Press Ctrl+C";
     }));

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The steps that resolve the findings of an audit: one sentence, and one command to paste, for each kind. Pure."""
+"""The steps that resolve the findings of an audit: advice and a command for each kind of finding. Pure functions."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.plan import
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import findings
 
 OPTIONS = (
-    "Run the commands in the directory of this run. Add its options that a report can't know, such as --become, extra "
-    "variables and vault passwords."
+    "Run the commands in the directory in which the audit was started. Add options that the report does not know, such "
+    "as --become, extra variables and vault passwords."
 )
 _NEW_AUDIT = "not_audited.json"
-# Kinds that are no states: hosts in none of the joined audits; hosts that can keep the client whose key they carry;
-# all hosts that one rollout repairs; hosts not to be monitored; hosts whose step depends on others.
+# Titles of steps by kind: the states of hosts, and kinds that are not states.
 _TITLES = {
     **findings.TITLES,
     "not_audited": "Not in any of the audits",
@@ -32,37 +31,37 @@ _TITLES = {
     "plan": "The plan is too small",
 }
 _PARTIAL = "Audit the whole inventory, or join audits of all its hosts (report): other hosts may carry the same keys."
-# Kind → playbook (empty: none) and what to do. Not shared_key: another host has the wrong key. Renamed hosts come
-# before rollouts, which would give them the keys of other clients.
+# Playbook (empty: none) and advice by kind. shared_key has no step, because another host has the wrong key. Adopt comes
+# before rollouts: a rollout would give renamed hosts the keys of other clients.
 _STEPS: dict[str, tuple[str, str]] = {
     "unreachable": ("audit", "Find out why Ansible can't reach these hosts, then audit again."),
-    "not_audited": ("audit", f"Audit these hosts, and join {_NEW_AUDIT} too."),
+    "not_audited": ("audit", f"Audit these hosts, then join the file {_NEW_AUDIT} too."),
     "renamed": ("adopt", "Let these renamed hosts keep their clients, with the history, then audit again."),
-    "rollout": ("rollout", "One command instead of the next ones, except those with another option."),
-    "foreign_key": ("rollout", "Give these hosts, mostly clones, the keys of their own clients."),
-    "unknown_key": ("rollout", "Give these hosts the keys of their own clients in this account."),
+    "rollout": ("rollout", "Run this command instead of the rollout commands for the same hosts below."),
+    "foreign_key": ("rollout", "Give each host the key of its own client. The hosts are probably clones."),
+    "unknown_key": ("rollout", "Give each host the key of its own client in this account."),
     "not_registered": ("rollout", "Register and configure these hosts."),
-    "not_configured": ("rollout", "Configure these hosts: they have a client, but no key."),
+    "not_configured": ("rollout", "Configure these hosts: the account has their clients, but the hosts have no keys."),
     "unverifiable": (
         "audit",
-        "Correct what the finding names, then audit again with a user and token that may read.",
+        "Fix the cause that the finding names, then audit again. User and token need read access.",
     ),
-    "outdated": ("rollout", "Write the configuration again: the key is right, the rest differs."),
-    "restart_pending": ("rollout", "Restart the agents: they have not read their configuration."),
-    "agent_stopped": ("rollout", "Start the agents. If one stops again, read its log on its host{log}."),
+    "outdated": ("rollout", "Write the configuration again: the key is right, but the rest of the file differs."),
+    "restart_pending": ("rollout", "Restart the agents: the agents have not read the new configuration."),
+    "agent_stopped": ("rollout", "Start the agents. If an agent stops again, read the log on its host{log}."),
     "agent_disabled": ("rollout", "Let the agents start at boot."),
-    "wrong_permissions": ("rollout", "Correct owner, group and mode of the configuration."),
+    "wrong_permissions": ("rollout", "Fix owner, group and mode of the configuration."),
     "absent": ("rollout", "Remove the configuration, and the client with all its data: monitor_agent_state is absent."),
     "undecided": ("", f"These hosts were renamed, cloned, or are to be removed. {_PARTIAL}"),
 }
 _REPAIRED = {kind for kind, (playbook, _text) in _STEPS.items() if playbook == "rollout"} - {"rollout", "absent"}
-# The default of prune_limit.
+# The default of the variable prune_limit in playbooks/prune.yml.
 _PRUNE_LIMIT = 10
 
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """What to do about hosts or labels (``names``). ``shell`` is a command line, empty for none."""
+    """Advice to the user about hosts or labels (``names``). ``shell``: a command line, or empty."""
 
     kind: str
     text: str
@@ -75,7 +74,7 @@ class Step:
 
     @property
     def heading(self) -> str:
-        """The title, with the id of the state that the step is about."""
+        """The title, with the id of the state if the kind of the step is a state."""
         return findings.titled(self.kind) if self.kind in findings.TITLES else self.title
 
 
@@ -87,11 +86,11 @@ def steps(
     unreadable: Sequence[str] = (),
     services: Collection[str] = (),
 ) -> list[Step]:
-    """What to do, in this order. The plan comes first, because other steps can fail if it is too small.
+    """Return the steps in the order of work. The plan comes first, because other steps can fail if it is too small.
 
-    ``limited``: the audit does not have all hosts. The labels of ``unreadable`` hosts are unknown. In both cases only
-    steps are proposed that are right whatever key or label these other hosts have. ``sources`` of the inventory;
-    ``services`` of stopped agents.
+    ``limited``: the audit lacks hosts of the inventory. ``unreadable``: hosts whose label is unknown. In both cases,
+    return only steps that are right for any key or label of these hosts. ``sources``: files of the inventory.
+    ``services``: services of stopped agents.
     """
     limited = limited or bool(unreadable) or not all(finding.audited for finding in report.hosts)
     groups: dict[str, list[findings.Host]] = {}
@@ -99,7 +98,7 @@ def steps(
         groups.setdefault(_kind_of(finding, limited), []).append(finding)
     variables = {"not_audited": f"monitor_agent_audit_json={_NEW_AUDIT}"}
     labels, clones = {finding.label for finding in report.hosts}, groups.get("foreign_key", ())
-    # Without it, a rollout makes no new client for a host that carries the key of a client without a host.
+    # A rollout creates no new client for a host with the key of an orphan, unless this variable is set.
     if any("not_registered" in finding.states and finding.owner_label not in labels for finding in clones):
         variables["foreign_key"] = "monitor_agent_replace_key=true"
     alike = [kind for kind in groups if kind in _REPAIRED - variables.keys()]
@@ -107,8 +106,8 @@ def steps(
         groups["rollout"] = [finding for kind in alike for finding in groups[kind]]
     log = f": journalctl {' '.join(f'-u {shlex.quote(name)}' for name in sorted(services))}" if services else ""
     kinds = [kind for kind in _STEPS if kind in groups]
-    found = [_host_step(kind, groups[kind], sources, variables.get(kind, ""), log) for kind in kinds]
-    return [*_plan_step(report), *found, *_orphan_step(report, limited, sources, unreadable)]
+    host_steps = [_host_step(kind, groups[kind], sources, variables.get(kind, ""), log) for kind in kinds]
+    return [*_plan_step(report), *host_steps, *_orphan_step(report, limited, sources, unreadable)]
 
 
 def _command(playbook: str, sources: Sequence[str], *options: str) -> str:
@@ -120,38 +119,38 @@ def _kind_of(finding: findings.Host, limited: bool) -> str:
     if not finding.audited:
         return "not_audited"
     if finding.state == "not_registered" and finding.adoption == "unknown":
-        # The host may be a renamed one, whose client a rollout would replace.
+        # The host may be renamed. A rollout would give a renamed host a new client.
         return "unverifiable"
     state = next((state for state in finding.states if state in _STEPS), finding.state)
-    # A rollout removes the monitoring of an absent host, so its other findings need no step.
+    # A rollout removes the monitoring of an absent host, so other findings of this host need no step.
     if finding.absent and state in _STEPS.keys() - {"unreachable", "unverifiable"}:
-        # In a limited audit another, renamed host may carry the key of the client, and could keep the client.
+        # A renamed host that is not in the limited audit may carry the key of this client, and could keep the client.
         return "undecided" if limited and finding.facts["key_owner"] != "own" else "absent"
     kind = "renamed" if finding.renamed else state
     # A host that shares its key is a clone, not a renamed host.
     return "undecided" if limited and kind in ("renamed", "foreign_key") and not finding.shared_with else kind
 
 
-def _host_step(kind: str, found: Sequence[findings.Host], sources: Sequence[str], variable: str, log: str) -> Step:
+def _host_step(kind: str, affected: Sequence[findings.Host], sources: Sequence[str], variable: str, log: str) -> Step:
     playbook, text = _STEPS[kind]
-    hosts = tuple(finding.host for finding in found)
+    hosts = tuple(finding.host for finding in affected)
     plain, text = _without_special(hosts, text.format(log=log), "Choose these hosts by a group.")
     options = [*(("-e", variable) if variable else ()), "--limit", ",".join(plain)]
     return Step(kind, text, hosts, _command(playbook, sources, *options) if playbook and plain else "")
 
 
 def _without_special(names: Sequence[str], text: str, choose: str) -> tuple[list[str], str]:
-    """The names that can be in a command, and the text, which lists the other names."""
+    """Return the names that a command can contain, and the advice with a list of the other names."""
     special = [name for name in names if not is_plain_name(name)]
     if special:
-        text += f" Not in the command, because of special characters: {findings.named(special)}. {choose}"
+        text += f" The command leaves out names with special characters: {findings.named(special)}. {choose}"
     return [name for name in names if name not in special], text
 
 
 def _orphan_step(
     report: findings.Report, limited: bool, sources: Sequence[str], unreadable: Sequence[str]
 ) -> list[Step]:
-    # A client whose key a host carries is not pruned: adopt or rollout comes first.
+    # Do not prune a client whose key a host carries: adopt or rollout comes first.
     carried = {finding.owner_label for finding in report.hosts}
     labels = tuple(label for label in report.orphans if label not in carried)
     if not labels:
@@ -159,10 +158,10 @@ def _orphan_step(
     if limited:
         unknown = f" {findings.unknown_labels(unreadable)}" if unreadable else ""
         return [Step("orphans", _PARTIAL + unknown, labels)]
-    text = "Delete clients of hosts that are gone: the command lists them, and asks. Others may use the account too."
+    text = "Delete the clients of hosts that are gone. The command asks first. Other users may own some of them."
     if hosts := [finding.host for finding in report.hosts if finding.adoption == "unknown"]:
         text += f" First find out whose key is on {findings.named(hosts)}: adopt lets a renamed host keep its client."
-    plain, text = _without_special(labels, text, "Choose these labels by a prune_pattern of your own.")
+    plain, text = _without_special(labels, text, "Choose these labels by your own prune_pattern.")
     options = ["-e", "prune_pattern=" + "|".join(label.replace(".", "[.]") for label in plain)]
     options += ["-e", f"prune_limit={len(plain)}"] if len(plain) > _PRUNE_LIMIT else []
     command = f"ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED=true {_command('prune', sources, *options)}"
@@ -174,6 +173,6 @@ def _plan_step(report: findings.Report) -> list[Step]:
     if not is_too_small(account):
         return []
     included, needed = account["clients_included"], account["clients_used"] + account["clients_missing"]
-    larger = f"switch to a larger one (monitor_plan, min_clients: {needed})"
+    larger = f"switch to a larger plan (monitor_plan, min_clients: {needed})"
     larger = larger if account["next_tier"] else "ask the provider"
-    return [Step("plan", f"The plan includes {included} clients, and {needed} are needed: prune first, or {larger}.")]
+    return [Step("plan", f"The plan includes {included} clients, but {needed} are needed: prune first, or {larger}.")]

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""An audit as JSON (docs/audit.schema.json), as JUnit XML, as metrics, and as one HTML page that needs no other file.
+"""Format an audit as JSON (docs/audit.schema.json), JUnit XML, metrics, or a single HTML page.
 
-The metrics are both OpenMetrics 1.0 and the Prometheus text format 0.0.4: gauges without timestamps only.
+The metrics are valid as OpenMetrics 1.0 and as Prometheus text format 0.0.4: only gauges, without timestamps.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import findin
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.remedies import Step
 
 _HERE = pathlib.Path(__file__).parent
-# The prefix of all metrics, with any brand.
+# All metrics have this prefix. The prefix does not depend on the brand of the service.
 _PREFIX = "monitor_cloud_"
 _INCLUDED = "Clients that the plan includes; no sample on the free plan, or if the plan cannot be read."
 
 
 def document(report: findings.Report) -> dict[str, t.Any]:
-    """The report as plain data."""
+    """Return the report as dictionaries and lists."""
     joined = {"audits": report.sources, "notes": report.notes} if report.sources else {}
     return {
         "schema_version": findings.SCHEMA_VERSION,
@@ -54,19 +54,19 @@ def document(report: findings.Report) -> dict[str, t.Any]:
 
 
 def as_json(report: findings.Report) -> str:
-    """The report as a JSON document."""
+    """Return the report as a JSON document."""
     return json.dumps(document(report), indent=2) + "\n"
 
 
 def as_junit(report: findings.Report) -> str:
-    """A test case for each host, for clients without a host, and for each joined audit. It fails if it is drift."""
+    """Return a test case for each host, each joined audit, and clients without a host. Test cases with drift fail."""
     cases = []
     for finding in report.hosts:
         kind = {"unreachable": "error", "ok": ""}.get(finding.state, "failure")
         kind = "skipped" if finding.host in report.not_compared else kind
         text = f"States: {', '.join(map(findings.titled, finding.states))}. Label: {table.shown(finding.label)}."
         cases.append(("audit", finding.host, kind, finding.state, table.sentence(finding), text))
-    kind, count = "failure" * bool(report.orphans), f"Clients of no host of the inventory: {len(report.orphans)}."
+    kind, count = "failure" * bool(report.orphans), f"Clients without a host in the inventory: {len(report.orphans)}."
     cases.append(
         ("account", "Clients without a host", kind, "orphans", count, "\n".join(map(table.shown, report.orphans)))
     )
@@ -89,9 +89,9 @@ def as_junit(report: findings.Report) -> str:
 
 
 def as_openmetrics(report: findings.Report, *, hosts: bool = False) -> str:
-    """The metrics of an audit, without values that are not known; with ``hosts`` also a series for each host."""
+    """Return the metrics of an audit, without unknown values. ``hosts``: also return a series for each host."""
     account, price = report.account, report.account["price"] or {}
-    # A joined report is as old as the oldest audit that it uses.
+    # The time of a joined report is the time of the oldest audit that has hosts in the report.
     times = [finding["generated_at"] for finding in report.sources if finding["hosts"]] or [report.generated_at]
     made = int(min(map(findings.parse_time, times)).timestamp())
     states = [({"state": state}, report.counts.get(state, 0)) for state in findings.STATES]
@@ -99,7 +99,7 @@ def as_openmetrics(report: findings.Report, *, hosts: bool = False) -> str:
     families: list[tuple[str, str, t.Any]] = [
         ("audit_info", "The schema of the audit; always 1.", [({"schema_version": str(findings.SCHEMA_VERSION)}, 1)]),
         ("audit_timestamp_seconds", "When the hosts were inspected, in seconds since 1970.", made),
-        ("audit_hosts", "Hosts of the audit by state, each counted once, in its worst state.", states),
+        ("audit_hosts", "Hosts of the audit by state. A host counts once, in its worst state.", states),
         ("audit_orphans", "Clients without a host in the whole inventory.", len(report.orphans)),
         ("clients_used", "Clients that the account has.", account["clients_used"]),
         ("clients_included", _INCLUDED, account["clients_included"]),
@@ -108,8 +108,8 @@ def as_openmetrics(report: findings.Report, *, hosts: bool = False) -> str:
         ("plan_price", "The price of the plan by period, as the service states it.", prices),
     ]
     if hosts:
-        each = [({"host": finding.host, "state": finding.state}, 1) for finding in report.hosts]
-        families.append(("audit_host_state", "The state of a host; 1 for the state that it is in.", each))
+        host_states = [({"host": finding.host, "state": finding.state}, 1) for finding in report.hosts]
+        families.append(("audit_host_state", "The worst state of a host; always 1.", host_states))
     lines = []
     for name, text, samples in families:
         pairs = samples if isinstance(samples, list) else [({}, samples)]
@@ -126,14 +126,14 @@ def _labels(labels: Mapping[str, str]) -> str:
 
 
 def _value(text: str) -> str:
-    """A label value on one line. Unprintable names are escaped as in Python, so that different names stay different."""
+    """Return a label value as one line. Escape unprintable characters, so that different names stay different."""
     if not text.isprintable() or "\\" in text:
         text = text.encode("unicode_escape").decode("ascii")
     return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
 def as_html(report: findings.Report, steps: Sequence[Step], address: str = "") -> str:
-    """The page; ``address`` is the base URL of the service. The template escapes all values."""
+    """Return the page. ``address``: the base URL of the service. The template escapes all values."""
     loader = jinja2.FileSystemLoader(_HERE)
     strict: dict[str, t.Any] = {"autoescape": True, "undefined": jinja2.StrictUndefined}
     environment = jinja2.Environment(loader=loader, trim_blocks=True, lstrip_blocks=True, **strict)
@@ -155,5 +155,5 @@ def as_html(report: findings.Report, steps: Sequence[Step], address: str = "") -
 
 
 def _hash(text: str) -> str:
-    """The hash by which the Content-Security-Policy allows one script and one style."""
+    """Return the hash for the Content-Security-Policy, which allows only the page's own script and style."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Several audits joined into one: their documents are turned back into inspected hosts. Pure.
+"""Join several audits into one report: convert the JSON documents of audits to inspected hosts. Pure functions.
 
-A joined report is about the hosts as their audits inspected them, and about the account and the inventory as they are
-now: the owner of a key is found by its fingerprint among the clients that exist now.
+A joined report combines facts of hosts from earlier audits with the present account and inventory. Key fingerprints
+in the present account determine the owner of each key.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import findings
 
-# The states of a file with a key, whose owner is determined again.
+# Values of key_owner for a file with a key. The present account determines the owner of such a key again.
 _WITH_KEY = ("own", "other", "unknown")
 # Seconds by which the clocks of two controllers may differ.
 _LARGEST_SKEW = 600
@@ -27,7 +27,7 @@ _LARGEST_SKEW = 600
 
 @dataclasses.dataclass(frozen=True)
 class Slice:
-    """An audit to join: when it was made, as text and as a time, and the facts of each host."""
+    """An audit to join: the time of the audit, as text and as a datetime, and the facts of each host."""
 
     name: str
     generated_at: str
@@ -36,12 +36,12 @@ class Slice:
 
 
 def parse(name: str, document: t.Any) -> Slice:
-    """A document of schema :data:`.findings.SCHEMA_VERSION`; InputError for anything else."""
+    """Return the audit in a document. Raise InputError if the document has another schema version, or is invalid."""
     version = document.get("schema_version") if isinstance(document, dict) else None
     if version != findings.SCHEMA_VERSION:
         raise InputError(
-            f"{name} is not an audit with the schema version {findings.SCHEMA_VERSION}: it has {version!r}. Choose "
-            "what monitor_agent_audit_json of this version of monitor.cloud wrote, or audit its hosts again."
+            f"{name} is not an audit with the schema version {findings.SCHEMA_VERSION}, but {version!r}. Choose a file "
+            "that monitor_agent_audit_json of this version of monitor.cloud wrote, or audit the hosts again."
         )
     if "audits" in document:
         raise InputError(f"{name} was written by the playbook report. Choose the files of the original audits instead.")
@@ -63,14 +63,14 @@ def join(
     now: datetime.datetime,
     max_age: float,
 ) -> tuple[list[findings.Host], dict[str, t.Any]]:
-    """The inspected hosts of all slices, and the members of a joined report; see :class:`.findings.Report`.
+    """Return the inspected hosts of all slices, and the members of a joined report (:class:`.findings.Report`).
 
-    ``labels`` gives the label of each host of the whole inventory. Of a host in several slices the latest counts, and
-    one from the future last. A slice is stale if it is older than ``max_age`` hours, or further in the future than
-    clocks differ; 0 allows any age.
+    ``labels``: the label of each host of the whole inventory. If a host is in several slices, the latest slice counts;
+    a slice from the future counts only for hosts without another slice. A slice is stale if it is older than
+    ``max_age`` hours (0: no limit), or further in the future than clocks may differ.
     """
     chosen: dict[str, Slice] = {}
-    # Slices from the future come first, so that a wrong clock does not win. Of equal times, the last given counts.
+    # A later slice replaces an earlier slice. Slices from the future come first, so that a wrong clock does not win.
     for audit in sorted(slices, key=lambda audit: (audit.made <= now, audit.made)):
         chosen.update(dict.fromkeys(filter(audit.hosts.__contains__, hosts), audit))
     counts = collections.Counter(audit.name for audit in chosen.values())
@@ -86,12 +86,12 @@ def join(
     inspected = [_inspected(host, labels[host], facts.get(host), account) for host in hosts]
     if gone := {host for audit in slices for host in audit.hosts if host not in labels}:
         names = findings.named(sorted(gone, key=findings.natural_sort_key))
-        notes.append(f"Left out, because not in the inventory: {len(gone)} hosts ({names}).")
+        notes.append(f"Hosts left out, because the inventory does not contain them: {len(gone)} ({names}).")
     return inspected, {"sources": sources, "notes": notes}
 
 
 def _inspected(host: str, label: str, facts: dict[str, t.Any] | None, account: findings.Account) -> findings.Host:
-    """A host with its facts, if a slice has the host. The clients that exist now determine the owner of its key."""
+    """Return a host with its facts from a slice. The clients that exist now determine the owner of the key."""
     if facts is None:
         return findings.Host(host, label, findings.facts_of({}), audited=False)
     if facts["key_owner"] not in _WITH_KEY:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""An audit as a table of at most 100 columns; only commands can be longer. Pure."""
+"""Format an audit as a table with lines of at most 100 characters. Only commands can be longer. Pure functions."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.remedies impo
 
 WIDTH = 100
 _WIDEST_NAME = 30
-# In a larger fleet, hosts without drift are only counted; of many findings the worst are shown.
+# If there are more hosts than _ALL_SHOWN, the table shows only findings: at most _MOST_FINDINGS, worst first.
 _ALL_SHOWN = 50
 _MOST_FINDINGS = 200
 _LONGEST_TEXT = 10_000
 
 
 def table(report: Report, steps: Sequence[Step]) -> str:
-    """The report for a terminal, as text that ends without a line break."""
+    """Return the report for a terminal, without a line break at the end."""
     total = f"Hosts: {len(report.hosts)} ({report.summary})." if report.hosts else "Hosts: none."
     lines = [*_hosts(report), "", *_paragraph(total)]
     if report.orphans:
@@ -39,18 +39,18 @@ def table(report: Report, steps: Sequence[Step]) -> str:
     for step in steps:
         count = f": {len(step.names)}" if step.names else ""
         lines += ["", *_paragraph(f"{step.heading}{count}. {step.text}", indent="  ")]
-        # A command stays on one line, so that it can be copied.
+        # A command stays on one line, so that users can copy the command.
         lines += [f"    {step.shell}"] if step.shell else []
     return "\n".join(shown(line) for line in lines)
 
 
 def shown(text: str) -> str:
-    """A text without characters that control a terminal or reverse text, which names from outside can have."""
+    """Return text without characters that control a terminal or reverse text. Names from outside can have these."""
     return printable(text, "\ufffd")
 
 
 def rows(header: Sequence[str], entries: Sequence[Sequence[str]]) -> list[str]:
-    """Columns of printable text; the last one takes the rest of the line, and long entries go over several lines."""
+    """Return entries as aligned columns. The last column takes the rest of the line. Long entries are wrapped."""
     names = [min(max(map(len, column)), _WIDEST_NAME) for column in zip(header, *entries, strict=True)][:-1]
     widths = [*names, WIDTH - sum(names) - 2 * len(names)]
     lines = []
@@ -74,19 +74,19 @@ def _hosts(report: Report) -> list[str]:
 
 
 def sentence(finding: Host) -> str:
-    """The title and the detail of a finding, to be shown beside the id of its state; empty without drift."""
+    """Return the title and the detail of a finding. Empty without drift."""
     return f"{TITLES[finding.state]}. {finding.detail}" if finding.detail else ""
 
 
 def sentences(report: Report) -> list[str]:
-    """Sentences about a token that reads no keys, and about the audits of a joined report."""
-    found = []
+    """Return sentences about a token that cannot read keys, and about the audits of a joined report."""
+    lines = []
     if count := len(report.not_compared):
-        found.append(f"Hosts whose keys this token cannot compare: {count}. They do not count as drift.")
+        lines.append(f"Hosts whose keys this token cannot compare: {count}. These hosts do not count as drift.")
     if times := sorted(source["generated_at"] for source in report.sources):
         made = f"at {times[0]}" if times[0] == times[-1] else f"from {times[0]} to {times[-1]}"
-        found.append(f"Joined from {len(times)} audit{'' if len(times) == 1 else 's'}, made {made}.")
-    return [*found, *report.notes]
+        lines.append(f"Joined from {len(times)} audit{'' if len(times) == 1 else 's'}, made {made}.")
+    return [*lines, *report.notes]
 
 
 def _paragraph(text: str, indent: str = "") -> list[str]:

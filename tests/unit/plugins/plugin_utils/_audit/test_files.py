@@ -71,6 +71,6 @@ def test_a_report_replaces_a_file_and_leaves_other_files_alone(tmp_path: Path) -
     for text in ("old", "new"):
         assert files.write(str(path), text) == str(path)
     assert (path.read_text(encoding="utf-8"), [*tmp_path.rglob("*.json*")]) == ("new", [other, path])
-    for target, reason in {"/dev/null": "it is not a regular file", "/proc/audit.json": "No such file"}.items():
+    for target, reason in {"/dev/null": "the path is not a regular file", "/proc/audit.json": "No such file"}.items():
         with pytest.raises(InputError, match=f"The report could not be written to {target}: {reason}"):
             files.write(target, "")

@@ -37,12 +37,12 @@ _LOOP: dict[str, Any] = {"service_state": "activating", "service_differs": ["sta
         (_web(**_FAILED), "agent_stopped", "its service does not exist. A rollout would fail: none."),
         (_web("no_file", differs=["content"]), "not_configured", "There is no configuration."),
         (_web("no_key"), "not_configured", "There is no key in the"),
-        (_web("other", owner_label="db", differs=["content"]), "foreign_key", "of 'db', which no host"),
-        (_web("unknown", key_fingerprint="?", differs=["content"]), "unknown_key", "of no client of the"),
+        (_web("other", owner_label="db", differs=["content"]), "foreign_key", "of client 'db'. No host"),
+        (_web("unknown", key_fingerprint="?", differs=["content"]), "unknown_key", "that no client of the"),
         (_web("unverifiable"), "unverifiable", "The configuration can't be read as this user."),
         (unreachable("web"), "unreachable", "Could not be reached: no route."),
-        (_NO_RESULT, "unreachable", "the host had failed before, could not be reached, or a condition left it out."),
-        (dataclasses.replace(_NO_RESULT, audited=False), "unreachable", "in none of the audits that were joined."),
+        (_NO_RESULT, "unreachable", "the host failed earlier, could not be reached, or was excluded by a condition."),
+        (dataclasses.replace(_NO_RESULT, audited=False), "unreachable", "none of the joined audits contains the host."),
         (Host("web", "web", facts_of({"msg": ""})), "unverifiable", "Could not be inspected: no reason given."),
     ],
 )
@@ -63,7 +63,7 @@ def test_hosts_that_share_a_key_are_named_whoever_owns_it() -> None:
     made = report(seen, account(["web-1", "web-2", "app-1", "app-2"]))
     shared = {"web-1": ("web-2", "web-10"), "web-2": ("web-1", "web-10"), "web-10": ("web-1", "web-2")}
     assert {one.host: one.shared_with for one in made.hosts} == {**shared, "app-1": ("app-2",), "app-2": ("app-1",)}
-    assert "of 'web-1', the client of host web-1. The same key is on" in of(made, "web-2").detail
+    assert "of client 'web-1'. This client belongs to host web-1. The same key is on" in of(made, "web-2").detail
     assert [states(made)[host][:2] for host in ("web-1", "web-10", "app-1")] == [
         ("shared_key",), ("foreign_key", "shared_key"), ("unknown_key", "shared_key")
     ]  # fmt: skip
@@ -74,7 +74,7 @@ def test_a_key_is_unverifiable_if_keys_are_masked() -> None:
     made = report(seen, account(["web", "db"], masked=["db"]))
     assert states(made) == dict.fromkeys(("web", "db"), ("shared_key", "unverifiable"))
     assert {one.adoption for one in made.hosts} == {"unknown"}
-    assert "1 are masked" in of(made, "web").detail and "The service masks the client's key" in of(made, "db").detail
+    assert "masked keys: 1." in of(made, "web").detail and "The service masks the client's key" in of(made, "db").detail
 
 
 @pytest.mark.parametrize(
@@ -99,8 +99,8 @@ def test_keys_that_the_token_cannot_compare_are_no_drift(facts: dict[str, Any], 
         (_NO_RESULT, "web", "", "unknown", "The owner of the key is unknown: not inspected."),
         (inspected("web", "unverifiable"), "", "", "unknown", "The owner of the key is unknown: keys are masked."),
         (_FOREIGN, "old", "", "adopt", "Client 'old' gets the label 'web'."),
-        (_FOREIGN, "old", "old", "conflict", f"{_CARRIES}, which belongs to host old."),
-        (_FOREIGN, "old web", "", "conflict", f"{_CARRIES}, but another client has the label 'web'."),
+        (_FOREIGN, "old", "old", "conflict", f"{_CARRIES}. This client belongs to host old."),
+        (_FOREIGN, "old web", "", "conflict", f"{_CARRIES}. Another client has the label 'web'."),
         (Host("web", "ab", _FOREIGN.facts), "old", "", "conflict", "The label 'ab' is not valid."),
     ],
 )
@@ -147,7 +147,7 @@ def test_hosts_that_are_to_be_absent() -> None:
     assert report(seen, known).renames == report([_FOREIGN, inspected("old")], known, absent=["old"]).renames == {}
     # Another user has it.
     of_another = report([_FOREIGN], known, orphan_pattern="ours")
-    assert of_another.renames == {} and "leaves out" in of_another.hosts[0].adoption_detail
+    assert of_another.renames == {} and "does not match orphan_pattern" in of_another.hosts[0].adoption_detail
 
 
 def test_hosts_that_may_be_renamed_need_no_client() -> None:

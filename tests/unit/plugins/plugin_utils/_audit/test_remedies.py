@@ -51,7 +51,7 @@ def test_only_plain_names_are_in_commands(name: str) -> None:
     [step] = made(of)[1]
     plain = name in _NAMES[:2]
     assert {*step.shell.rpartition(" ")[2].split(",")} == {"web-9", *[name] * plain}
-    assert (f"because of special characters: {name}. Choose these hosts by a group." in step.text) is not plain
+    assert (f"with special characters: {name}. Choose these hosts by a group." in step.text) is not plain
     orphans = made(report([], account([name])))[1][0]
     pattern = f"prune_pattern={name}" if name == "web-1" else "'prune_pattern=a[.]b'"
     assert orphans.shell.endswith(f" -e {pattern}") if plain else not orphans.shell
@@ -110,7 +110,10 @@ def test_prune_has_the_limit_that_it_needs_and_a_full_largest_plan_no_command() 
     names = [f"web-{number}" for number in range(41)]
     of = report([inspected("new", "no_file")], account(names, plan=TIERS[2], tiers=TIERS), ["web-0"])
     plan, _rollout, prune = made(of)[1]
-    assert (plan.kind, plan.shell) == ("plan", "") and "42 are needed: prune first, or ask the provider." in plan.text
+    assert (plan.kind, plan.shell) == (
+        "plan",
+        "",
+    ) and "42 are needed: prune first, or ask the provider." in plan.text
     assert prune.shell.endswith("prune_limit=40")
     assert "prune_limit" not in made(report([], account(names[:10])))[1][0].shell
 

@@ -100,7 +100,7 @@ def test_hosts_of_audits_and_of_the_inventory() -> None:
     assert [(source["hosts"], source["stale"]) for source in found.sources] == [(0, False), (1, False)]
     gone = ["web-9", "web-10"]
     found = joined({"a.json": written(map(inspected, gone), account(gone))})
-    assert found.notes == ["Left out, because not in the inventory: 2 hosts (web-9, web-10)."]
+    assert found.notes == ["Hosts left out, because the inventory does not contain them: 2 (web-9, web-10)."]
     # The label that the inventory gives a host now counts.
     found = joined({"a.json": one_host(EARLIER)}, account(["web"]), {"web": "www"})
     assert states(found) == {"web": ("foreign_key", "not_registered")}
@@ -135,7 +135,7 @@ VALID = one_host(EARLIER)
 @pytest.mark.parametrize(
     ("members", "message"),
     [
-        ({"schema_version": 1}, "is not an audit with the schema version 2: it has 1"),
+        ({"schema_version": 1}, "is not an audit with the schema version 2, but 1"),
         ({"audits": []}, "was written by the playbook report"),
         ({"hosts": 7}, "is not a valid audit: TypeError"),
         ({"hosts": [{"host": "db"}]}, r"is not a valid audit: KeyError\('reached'\)"),

@@ -29,14 +29,15 @@ Clients: 2 of 3 that monitor-3 includes, 10 a month.
 
 What to do:
 
-  Run the commands in the directory of this run. Add its options that a report can't know, such as
-  --become, extra variables and vault passwords.
+  Run the commands in the directory in which the audit was started. Add options that the report does
+  not know, such as --become, extra variables and vault passwords.
 
-  Not configured (not_configured): 1. Configure these hosts: they have a client, but no key.
+  Not configured (not_configured): 1. Configure these hosts: the account has their clients, but the
+  hosts have no keys.
     ansible-playbook monitor.cloud.rollout --limit a-name-that-is-longer-than-thirty-characters
 
-  Clients without a host: 1. Delete clients of hosts that are gone: the command lists them, and
-  asks. Others may use the account too.
+  Clients without a host: 1. Delete the clients of hosts that are gone. The command asks first.
+  Other users may own some of them.
     ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED=true ansible-playbook monitor.cloud.prune -e prune_pattern=old"""
     )
     assert table(report([], account([])), []) == ("\nHosts: none.\nClients: 0. The plan is not known: it was not read")
@@ -58,7 +59,7 @@ def test_sentences_about_joined_audits_and_about_a_token_that_reads_no_keys() ->
         joined = dataclasses.replace(of, sources=[{"generated_at": time} for time in given])
         assert sentences(joined) == ([f"Joined from {text}."] if text else [])
     masked = report([inspected("web", "unverifiable", key_fingerprint="!")], account(["web"], masked=["web"]))
-    assert sentences(masked) == ["Hosts whose keys this token cannot compare: 1. They do not count as drift."]
+    assert sentences(masked) == ["Hosts whose keys this token cannot compare: 1. These hosts do not count as drift."]
 
 
 @pytest.mark.parametrize(
