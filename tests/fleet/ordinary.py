@@ -155,7 +155,7 @@ def hostile(name: str) -> dict[str, t.Any]:
 # The only cases that are refused: a case as above, hosts that still get a client, and the error of the others.
 REFUSED: dict[str, tuple[dict[str, t.Any], list[int], str]] = {
     **{
-        name: (yaml.safe_load(case), [0] if "FIRST has" in case else [], error)
+        name: (yaml.safe_load(case), [0] if "FIRST has" in case or "delegate" in case else [], error)
         for name, case, error in (
             ("one label", "{vars: {monitor_agent_label: same}}", LABELS_DIFFER),
             ("in the play", "{play: {vars: {monitor_agent_label: same}, roles: [ROLE]}}", LABELS_DIFFER),
@@ -166,6 +166,11 @@ REFUSED: dict[str, tuple[dict[str, t.Any], list[int], str]] = {
                 LABELS_DIFFER,
             ),
             ("localhost", "{vars: {monitor_agent_label: localhost}, hosts: 1}", "would share one key. Set monitor_"),
+            (
+                "delegate_to",
+                "{play: {tasks: [{delegate_to: FIRST, block: [IMPORT]}]}}",
+                "can't have delegate_to or run_once",
+            ),
             ("run_once", "{play: {tasks: [{import_role: {name: ROLE}, run_once: true}]}}", "can't have .* run_once"),
             (
                 "roles without the first",

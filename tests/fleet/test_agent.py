@@ -6,7 +6,6 @@
 
 import json
 import sys
-from pathlib import Path
 
 from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG
 from ansible_collections.monitor.cloud.tests.support.runs import ROLLOUT, Controller, Local, Run
@@ -50,20 +49,6 @@ def test_packages_that_fail_fail_the_host_before_its_configuration(single: Local
     single.host_vars["web-1"].update(monitor_agent_packages=["bash"], ansible_python_interpreter="/nowhere/python")
     assert "/nowhere/python" in single.run().failures()["web-1"]
     assert single.read("web-1") is None
-
-
-def test_the_installer_adds_the_owner_of_the_configuration(one: Controller) -> None:
-    """Before it, nothing can be written. The installer runs first, and the configuration is written once."""
-    adds = (
-        "echo 'agent-1:x:4141:4141::/:/bin/sh' >> /etc/passwd; echo 'agent-1:x:4141:' >> /etc/group; touch /opt/agent"
-    )
-    one.group_vars.update(monitor_agent_config_owner="agent-1", monitor_agent_config_group="agent-1")
-    assert "agent-1" in one.run().failures()["web-1"]
-    assert one.service.clients() == []
-    one.group_vars.update(monitor_agent_install_command=adds, monitor_agent_install_creates="/opt/agent")
-    converge(one, changes=["web-1"])
-    assert one.hosts["web-1"].facts() == "regular file 600 agent-1 agent-1"
-    assert one.hosts["web-1"].read() == text_of(one, "web-1")
 
 
 def test_an_installer_gets_the_environment_of_the_play(single: Local) -> None:
@@ -115,26 +100,19 @@ esac
 
 
 def test_an_agent_that_stopped_is_started_and_its_host_fails_if_it_stops_again(controller: Controller) -> None:
-    """Unless the user decides whether it runs: web-2. A host without the service gets no client: db-2."""
+    """Unless the user decides whether it runs: web-2."""
     hosts = with_agents(controller).hosts
     for host in hosts.values():
         host.write(STOPS, "/etc/init.d/monitor-agent", mode="755")
-    hosts["db-2"].run("rm /etc/init.d/monitor-agent")
     controller.host_vars["web-2"] = {"monitor_agent_service_state": "", "monitor_agent_service_enabled": False}
-    for options in (["--check"], []):
-        run = controller.run(ROLLOUT, *options)
-        (message,) = run.failures().values()
-        assert message.startswith("db-2 has no service monitor-agent: install it (monitor_agent_packages), "), (
-            run.output
-        )
-    assert labels(controller) == ["db-1", "web-1", "web-2"]
+    controller.succeed()
     for name in ("web-1", "web-2", "db-1"):
         hosts[name].run("rm /opt/agent-started")
     hosts["db-1"].run("rm /opt/agent-works")
-    report = controller.succeed("monitor.cloud.audit", "--limit", "!db-2")
-    assert "Hosts: 3 (2 agent_stopped, 1 ok)." in report.output, report.output
-    predicted = controller.succeed(ROLLOUT, "--check", "--limit", "!db-2")
-    run = controller.run(ROLLOUT, "--limit", "!db-2")
+    report = controller.succeed("monitor.cloud.audit")
+    assert "Hosts: 4 (2 agent_stopped, 2 ok)." in report.output, report.output
+    predicted = controller.succeed(ROLLOUT, "--check")
+    run = controller.run()
     for each in (predicted, run):
         assert (each.changed_hosts(), each.changed_hosts(RESTART)) == (set(), {"web-1", "db-1"}), each.output
     assert run.failures() == {
@@ -146,44 +124,25 @@ def test_an_agent_that_stopped_is_started_and_its_host_fails_if_it_stops_again(c
     hosts["web-1"].run("[ ! -e /opt/agent-started ]")
 
 
-IMPORT = "ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}"
-ROLE = f"- {IMPORT}\n"
+ROLE = "- ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}\n"
 SECOND = ROLE + "  vars: {monitor_agent_config_path: /etc/monitor/second.conf, monitor_agent_service: second}\n"
-LOOP = """
-- ansible.builtin.include_role: {name: monitor.cloud.monitor_agent}
-  vars: {monitor_agent_config_path: "/etc/monitor/{{ item }}.conf"}
-  loop: [agent, second]
-"""
-BOTH = ["monitor-agent", "second"]
-# By host: the uses of the role in a section of its play, for two agents of one host, and two files of one agent; and
-# the services that are restarted.
-USES: dict[str, tuple[str, str, list[str]]] = {
-    "web-1": ("tasks", ROLE + SECOND, BOTH),
-    "web-2": ("roles", (ROLE + SECOND).replace(IMPORT, "role: monitor.cloud.monitor_agent"), BOTH),
-    "db-1": ("tasks", LOOP, 2 * ["monitor-agent"]),
-}
 RECORDING = """#!/bin/sh
 [ "$1" = start ] && echo {} >> /opt/restarts
 :
 """
 
 
-def test_each_use_of_the_role_in_a_play_does_its_restart(controller: Controller) -> None:
+def test_each_use_of_the_role_in_a_play_does_its_restart(one: Controller) -> None:
     """Handlers of a play listen to the restarts, and none of the name of the task is run."""
-    hosts = with_agents(controller).hosts
+    host = with_agents(one).hosts["web-1"]
     listening = "{name: Mine, listen: The monitoring agent was restarted, ansible.builtin.debug: }"
     handlers = f"handlers: [{{name: {HANDLER}, ansible.builtin.fail: }}, {listening}]"
-    plays = []
-    for name, (section, uses, _services) in USES.items():
-        path = controller.tasks(uses, section=section, play=handlers, hosts=name)
-        plays.append(Path(path).read_text(encoding="utf-8"))
-        for service in BOTH:
-            hosts[name].write(RECORDING.format(service), f"/etc/init.d/{service}", mode="755")
-    run = controller.succeed(controller.play("\n".join(plays)))
-    for name, (_section, _uses, services) in USES.items():
-        assert sorted(hosts[name].run("cat /opt/restarts; rm /opt/restarts").split()) == services, name
-        assert hosts[name].run("ls -A /etc/monitor").split() == ["agent.conf", "second.conf"]
-    assert set(run.of("Mine")) == set(USES) and "[WARNING]" not in run.output, run.output
+    for service in ("monitor-agent", "second"):
+        host.write(RECORDING.format(service), f"/etc/init.d/{service}", mode="755")
+    run = one.succeed(one.tasks(ROLE + SECOND, play=handlers))
+    assert host.run("cat /opt/restarts").split() == ["monitor-agent", "second"]
+    assert host.run("ls -A /etc/monitor").split() == ["agent.conf", "second.conf"]
+    assert run.of("Mine") and "[WARNING]" not in run.output, run.output
 
 
 def test_another_task_can_notify_the_handler_before_the_role_has_run(one: Controller) -> None:

@@ -57,7 +57,7 @@ NOT_RUN = {
     "make ": "installs packages first",
     "mkdir -p build/try": "is run by test_the_emulator_can_be_tried",
     ".venv/bin/": "is run by test_the_emulator_can_be_tried",
-    "ansible-runner transmit": "needs another machine; tests/fleet/test_slices.py runs the three parts",
+    "ansible-runner transmit": "needs another machine",
     "groups:": "is for Prometheus",
     "fields:": "is for an automation controller",
     "env:": "is for an automation controller",

@@ -7,6 +7,8 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.runs import ROLLOUT, Local
 from ansible_collections.monitor.cloud.tests.support.steps import configured, labels, role_play
@@ -92,6 +94,34 @@ def test_two_names_of_one_machine_do_not_swap_its_key(pair: Local) -> None:
     pair.host_vars["web-2"]["monitor_agent_config_path"] += ".second"
     pair.succeed()
     assert configured(pair) == {"web-1", "web-2"}
+
+
+_TAKEN = "The hosts {} and web-3 have the same label 'web-3'"
+# Options, and a play of the role: the host web-3, which has the label too, is not in the run.
+SAME_LABEL: list[tuple[str, str, dict[str, str]]] = [
+    ("web-1", "web-1", {}),
+    ("web-2", "web-1,web-2", {"use": "include_role", "role": "when: inventory_hostname != 'web-1'"}),
+    ("web-2", "web-2", {"role": "ignore_errors: true\n  vars: {monitor_agent_state: absent}"}),
+]
+
+
+@pytest.mark.parametrize(("host", "limit", "use"), SAME_LABEL)
+def test_a_label_that_another_host_of_the_inventory_has_is_refused(
+    monitored: Local, host: str, limit: str, use: dict[str, str]
+) -> None:
+    monitored.host_vars[host]["monitor_agent_label"] = "web-3"
+    before = monitored.files()
+    run = monitored.run(role_play(monitored, **use), "--limit", limit)
+    assert (run.code, run.writes(), len(run.failures()), monitored.files()) == (2, [], 1, before), run.output
+    assert _TAKEN.format(host) in run.failures().popitem()[1]
+
+
+def test_nothing_is_adopted_if_hosts_may_be_unknown(single: Local) -> None:
+    """An inventory that is a list of hosts would make their clients orphans."""
+    single.service.seed(labels=["web-1", "web-2"])
+    single.write("web-1", single.expected("web-2"))
+    run = single.shell("ansible-playbook -i web-1, -c local monitor.cloud.adopt")
+    assert "would be taken for clients without a host" in run.failures()["web-1"] and run.writes() == [], run.output
 
 
 def test_a_client_that_is_only_listed_is_created_anew(pair: Local) -> None:

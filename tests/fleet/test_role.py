@@ -6,13 +6,11 @@
 
 import itertools
 import sys
-from pathlib import Path
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label
 from ansible_collections.monitor.cloud.tests.support.hosts import USER
 from ansible_collections.monitor.cloud.tests.support.runs import (
     CONFIGURE,
-    UNREACHABLE,
     Controller,
     Local,
 )
@@ -36,11 +34,8 @@ NOT_THE_FIRST = "when: inventory_hostname != 'web-1'"
 
 # By options: the tasks that check mode runs on a host without a client.
 TAGS: dict[str, set[str]] = {
-    "--tags monitor_agent_config,monitor_agent_install": {CONFIGURE, INSTALLER},
     "--tags monitor_agent_config,monitor_agent_service": {CONFIGURE, RESTART},
     "--tags monitor_agent_install": set(),
-    "--tags other": set(),
-    "--skip-tags monitor_agent_config": set(),
     "--skip-tags monitor_agent_config,monitor_agent_install,monitor_agent_service": set(),
 }
 
@@ -180,50 +175,3 @@ def test_a_host_that_failed_gets_no_client_although_errors_are_ignored(four: Loc
     others = set(ALL) - {"web-2"}
     run = four.succeed(role_play(four, role="ignore_errors: true"))
     assert (run.statuses(INSPECT)["web-2"], labels(four)) == ("ignored", sorted(others))
-
-
-def test_first_host_unreachable(four: Local) -> None:
-    reachable = dict(four.host_vars["web-1"])
-    four.host_vars["web-1"] |= UNREACHABLE
-    assert four.run().code == 4
-    assert (labels(four), configured(four)) == (sorted(OTHERS), OTHERS)
-    four.host_vars["web-1"] = reachable
-    assert four.succeed().changed_hosts() == {"web-1"}
-
-
-# Uses of the role that a host of the site "two" does not reach, or whose condition fails for it; in tasks or roles.
-ONE = "when: site == 'one'"
-ONLY_SOME = {
-    # Of the first the host is the first of three, of the others the second.
-    "include_role": f"- {INCLUDE}\n  {ONE}",
-    "roles": f"- role: monitor.cloud.monitor_agent\n  {ONE}",
-    "rescue": f"""
-- block:
-    - ansible.builtin.fail: {{msg: not today}}
-      {ONE}
-  rescue:
-    - {ROLE}
-""",
-}
-
-
-def test_hosts_that_do_not_reach_the_role_stay_as_they_are(single: Local) -> None:
-    """A play for each use, with hosts of its own."""
-    single.host_vars.clear()
-    left_out, plays = set[str](), []
-    for number, (use, text) in enumerate(ONLY_SOME.items()):
-        hosts = [f"{name}-{number}" for name in ("a", "b", "c")]
-        single.add(*hosts)
-        left_out.add(hosts[use != "include_role"])
-        path = single.tasks(text, hosts=",".join(hosts), section="roles" if use == "roles" else "tasks")
-        plays.append(Path(path).read_text(encoding="utf-8"))
-    for host, values in single.host_vars.items():
-        values["site"] = "two" if host in left_out else "one"
-    book, chosen = single.play("\n".join(plays)), set(single.host_vars) - left_out
-    single.succeed(book)
-    assert configured(single) == chosen and labels(single) == sorted(chosen)
-    single.service.seed(labels=sorted(left_out))
-    for host in left_out:
-        single.write(host, single.expected(host))
-    single.run(book, "-e", "monitor_agent_state=absent")
-    assert configured(single) == left_out and labels(single) == sorted(left_out)

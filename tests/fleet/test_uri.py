@@ -7,9 +7,7 @@
 import json
 import sys
 from collections import Counter
-from collections.abc import Callable
 
-import pytest
 import yaml
 
 from ansible_collections.monitor.cloud.tests.support.documents import blocks
@@ -20,13 +18,12 @@ TODAY = CHECKOUT / "tests" / "benchmark" / "today.yml"
 GUIDE = CHECKOUT / "docs" / "docsite" / "rst" / "guide_uri.rst"
 
 
-def run_loop(pair: Local, *options: str, token: str = "read_write", directory: str = ".") -> Run:
+def run_loop(pair: Local, *options: str, token: str = "read_write") -> Run:
     """Run the loop of the guide on two hosts."""
     pair.group_vars["ansible_python_interpreter"] = sys.executable
-    path = pair.directory / directory
     for name, values in pair.host_vars.items():
-        values["monitor_agent_config_path"] = str(path / f"{name}.conf")
-    variables = {"base_url": pair.service.base_url, "token": pair.service.tokens[token], "dir": str(path)}
+        values["monitor_agent_config_path"] = str(pair.directory / f"{name}.conf")
+    variables = {"base_url": pair.service.base_url, "token": pair.service.tokens[token], "dir": str(pair.directory)}
     return pair.run(str(TODAY), "-e", json.dumps(variables), *options)
 
 
@@ -44,31 +41,3 @@ def test_the_loop_reads_the_list_for_each_host_and_writes_a_masked_key(pair: Loc
     assert run_loop(pair).code == 0 and pair.files() == good
     assert run_loop(pair, token="read_only").failures() == {}
     assert all("api_key=[REDACTED]" in str(text) for text in pair.files().values())
-
-
-def strict_labels(pair: Local) -> None:
-    pair.service.configure(strict_labels=True)
-    pair.add("web-1.example.com")
-
-
-MEANWHILE = {"kind": "meanwhile", "done": True, "operation": "list_clients"}
-# What happens, and how many of two hosts fail.
-CASES: dict[str, tuple[Callable[[Local], object], int]] = {
-    "lost response": (lambda pair: pair.service.fault(kind="lost_response", operation="create_client"), 1),
-    "other controller": (lambda pair: pair.service.fault(**MEANWHILE, changes={"create": list(pair.host_vars)}), 1),
-    "gateway": (lambda pair: pair.service.fault(kind="html", operation="list_clients"), 1),
-    "rate limit": (lambda pair: pair.service.configure(rate_limit=True, rate_call=1, rate_window_scale=0.1), 1),
-    "second page": (lambda pair: pair.service.seed(labels=[*map("old-{}".format, range(500)), *pair.host_vars]), 2),
-    "small pages": (lambda pair: pair.service.configure(page_size_max=100), 2),
-    "label": (strict_labels, 1),
-    "file that cannot be written": (lambda pair: (pair.directory / "file").touch(), 2),
-}
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_the_loop_fails(pair: Local, case: str) -> None:
-    prepare, failed = CASES[case]
-    prepare(pair)
-    run = run_loop(pair, directory="file" if case.startswith("file") else ".")
-    assert len(run.failures()) == failed, run.output
-    assert not case.startswith("file") or len(pair.service.clients()) == 2

@@ -4,7 +4,6 @@
 
 """Invalid variables of the role are named before anything is written; sources of variables and their precedence."""
 
-import os
 import textwrap
 from pathlib import Path
 from typing import Any
@@ -37,7 +36,9 @@ INVALID: list[tuple[str, Any, str]] = [
     ("config_template", "{{ playbook_dir }}/large.j2", "larger than 64 KiB"),
     ("settings", {"a": "b\nc"}, "setting 'a'"),
     ("base_url", ["https://api.example.com"], "uses another account than the first host of its batch"),
+    ("api_token", "2" * 64, "uses another account than the first host of its batch"),
     ("brand", "{{ nowhere_set }}", "nowhere_set"),
+    ("label", "{{ nowhere_set }}", "nowhere_set"),
     ("label", "ab", "The label 'ab' has 2 characters"),
     ("label", 1234, "The label 1234 of host"),
 ]
@@ -65,42 +66,6 @@ def test_a_host_with_an_invalid_variable_fails_alone_and_gets_no_client(single: 
         assert (wrong, sorted(failures)) == ([], hosts)
         assert labels(single) == created
     assert configured(single) == set(valid)
-
-
-# By play: its keywords, and variables of each host with another account.
-OTHER = "2" * 64
-_TOKEN = "monitor_agent_api_token"
-ACCOUNTS: list[tuple[str, list[dict[str, str]]]] = [
-    ("", [{_TOKEN: OTHER}, {"monitor_agent_base_url": "https://other.example.com/v4"}]),
-    ("environment: {MONITOR_API_TOKEN: '{{ token_of[site] }}'}", [{"site": "two"}]),
-]
-
-
-def test_a_host_of_another_account_fails_alone_and_keeps_what_it_has(single: Local) -> None:
-    """A play for each way to choose an account, with hosts of its own."""
-    own = single.service.tokens["read_write"]
-    single.host_vars.clear()
-    plays, first = [], set()
-    for number, (play, others) in enumerate(ACCOUNTS):
-        hosts = [f"web-{number}-{other}" for other in range(len(others) + 1)]
-        single.add(*hosts)
-        first.add(hosts[0])
-        for host, other in zip(hosts, [{}, *others], strict=True):
-            single.host_vars[host] |= {"token_of": {"one": own, "two": OTHER}, "site": "one", **other}
-        path = single.tasks("- import_role: {name: monitor.cloud.monitor_agent}", play=play, hosts=",".join(hosts))
-        plays.append(Path(path).read_text(encoding="utf-8"))
-    failing = set(single.host_vars) - first
-    for state, left in {"present": first, "absent": failing}.items():
-        if state == "absent":
-            single.service.seed(labels=sorted(failing))
-            for host in failing:
-                single.write(host, single.expected(host))
-        run = single.run(single.play("\n".join(plays)), "-e", f"monitor_agent_state={state}")
-        assert set(run.failures()) == failing, run.output
-        for host, message in run.failures().items():
-            assert f"{host} uses another account than the first host of its batch" in message
-        assert OTHER not in run.output and own not in run.output
-        assert configured(single) == set(labels(single)) == left
 
 
 def test_a_variable_of_the_account_that_fails_is_not_replaced_by_the_environment(three: Local) -> None:
@@ -170,50 +135,9 @@ def test_a_vault_of_other_hosts(pair: Local) -> None:
     assert "Hosts: 1 (1 ok). Clients without a host: 1 (web-9)." in text, run.output
     # The client without a host can be that of web-2.
     assert _UNKNOWN in text and "cloud.prune" not in text, run.output
-    # These need all labels.
-    for given in (["adopt", "--limit", "dev"], ["retire", "-e", "labels=web-9"]):
-        run = pair.run(f"monitor.cloud.{given[0]}", *options, *given[1:])
-        [message] = run.failures().values()
-        assert "monitor_agent_label of host web-2: " in message or _UNKNOWN in message, message
-        assert (run.writes(), "vault" in message) == ([], True)
-    pair.succeed("monitor.cloud.retire", *options, "--limit", "dev")
-    assert labels(pair) == ["web-9"]
-
-
-def test_valid_values_of_all_kinds_pass(three: Local) -> None:
-    """They take precedence over the environment."""
-    three.service.configure(brand="otherword")
-    password = vaulted(three, monitor_agent_api_token=three.service.tokens["read_write"])
-    three.group_vars |= {
-        "monitor_agent_config_mode": "0640",
-        "monitor_agent_config_owner": os.geteuid(),
-        "monitor_agent_config_group": os.getegid(),
-        "monitor_agent_timeout": "20",
-        "monitor_agent_retry_timeout": "20.5",
-        "monitor_agent_concurrency": "{{ 2 * 2 }}",
-        "monitor_agent_check_capacity": "no",
-        "monitor_agent_validate_certs": "yes",
-        "monitor_agent_allow_http": False,
-        "monitor_agent_base_url": "{{ mine_only | default('') }}",
-        "monitor_agent_ca_path": "{{ mine_only | default(omit) }}",
-        "monitor_agent_brand": "otherword",
-        # Of another entry point.
-        "monitor_agent_audit_html": "{{ undefined_here }}/report.html",
-    }
-    three.host_vars["web-1"]["monitor_agent_label"] = "1001"
-    three.host_vars["web-2"] |= {"monitor_agent_config_mode": "0o600"}
-    # What only the host has.
-    path = three.host_vars["web-3"]["monitor_agent_config_path"]
-    three.host_vars["web-3"] |= {"path_here": path, "monitor_agent_config_path": "{{ path_here }}"}
-    options = ["--vault-password-file", str(password)]
-    hosts, wrong = set(three.host_vars), {"MONITOR_BRAND": "wrong", "MONITOR_TIMEOUT": "0.001"}
-    for state in ("{{ 'pre' ~ 'sent' }}", "absent"):
-        three.group_vars["monitor_agent_state"] = state
-        run = three.succeed(role_play(three), *options, **wrong)
-        assert run.changed_hosts() == hosts, run.output
-        assert "get_plan" not in run.calls(), "monitor_agent_check_capacity is set"
-        assert all("/otherword/" in request["path"] for request in run.requests)
-    assert labels(three) == []
+    # This needs all labels.
+    run = pair.run("monitor.cloud.adopt", *options, "--limit", "dev")
+    assert run.writes() == [] and "vault" in str(run.failures()) and _UNKNOWN in str(run.failures()), run.output
 
 
 ALL = ("web-1", "web-2", "db-1", "db-2")

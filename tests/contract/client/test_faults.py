@@ -4,7 +4,7 @@
 
 """Retries and failures: of one label and of many, of connections, and with concurrent writers.
 
-Each operation with each fault: tests/faults/test_operations_and_faults.py.
+Any task with any fault: tests/faults/test_sequences.py.
 """
 
 import json

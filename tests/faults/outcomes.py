@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Operations with tasks that use them, the faults that they can meet, and whether reports are true."""
+"""The faults that tasks can meet, what tasks report, and whether that is true."""
 
 import copy
 import dataclasses
@@ -12,86 +12,16 @@ from typing import Any, Self
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import fingerprint
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import MonitorError
-from ansible_collections.monitor.cloud.plugins.modules import (
-    monitor_client,
-    monitor_client_info,
-    monitor_clients,
-    monitor_plan,
-    monitor_plan_info,
-    region_info,
-)
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.checks import assert_sound, tally
 from ansible_collections.monitor.cloud.tests.support.tasks import Result, go
 
-# What the account holds before each task. Their ids count from 1.
-START = ("web1", "old1", "old2", "other")
-PLAN = "monitor-40"
-_WEB = ("web1", "web2", "web3")
-_REGISTERED = ("other", "old1", "old2", *_WEB)
-_REST = ("other", "web1")
-
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """A task that makes a call, and what has to be there once it has succeeded: labels, and a tier."""
-
-    name: str
     module: Any
     options: Mapping[str, Any]
-    labels: tuple[str, ...] = START
-    plan: str | None = PLAN
-    # Which of the calls is hit, if there are several.
-    label: str | None = None
 
-
-def _tasks(**cases: tuple[Any, ...]) -> list[Case]:
-    return [Case(name.replace("_", " "), *case) for name, case in cases.items()]
-
-
-_REGISTER = {"labels": list(_WEB)}
-_PRUNE = {"labels": ["web1"], "prune": True, "prune_pattern": "old."}
-_FREE = {"subscription": "free", "allow_over_capacity": True}
-CASES: dict[str, list[Case]] = {
-    "list_clients": _tasks(
-        register=(monitor_clients, _REGISTER, _REGISTERED),
-        absent=(monitor_client, {"label": "old1", "state": "absent"}, ("other", "old2", "web1")),
-        info=(monitor_client_info, {}),
-        switch=(monitor_plan, {"min_clients": 50}, START, "monitor-100"),
-    ),
-    "create_client": _tasks(
-        fleet=(monitor_clients, _REGISTER, _REGISTERED, PLAN, "web2"),
-        one=(monitor_client, {"label": "web2"}, ("other", "old1", "old2", "web1", "web2")),
-    ),
-    "get_client": _tasks(
-        info=(monitor_client_info, {"id": 1}),
-        absent=(monitor_clients, {"labels": ["old1", "old2"], "state": "absent"}, _REST, PLAN, "old1"),
-        one_absent=(monitor_client, {"label": "old1", "state": "absent"}, ("other", "old2", "web1")),
-    ),
-    "update_client": _tasks(
-        renames=(monitor_clients, {**_PRUNE, "labels": ["web1", "web2"], "renames": {"old1": "new1"}},
-                 ("new1", "web2", *_REST), PLAN, "new1"),
-        one=(monitor_client, {"id": 2, "label": "new1"}, ("new1", "old2", *_REST)),
-    ),
-    "delete_client": _tasks(
-        prune=(monitor_clients, _PRUNE, _REST, PLAN, "old1"),
-        one=(monitor_client, {"id": 2, "state": "absent"}, ("old2", *_REST)),
-        absent=(monitor_clients, {"labels": ["old1", "old2"], "state": "absent"}, _REST, PLAN),
-    ),
-    "get_plan": _tasks(
-        info=(monitor_plan_info, {}),
-        register=(monitor_clients, _REGISTER, _REGISTERED),
-        switch=(monitor_plan, {"min_clients": 50}, START, "monitor-100"),
-    ),
-    "update_plan": _tasks(
-        up=(monitor_plan, {"min_clients": 50}, START, "monitor-100"),
-        free=(monitor_plan, _FREE, START, None),
-        down=(monitor_plan, {"subscription": "monitor-10"}, START, "monitor-10"),
-    ),
-    # The other operations read too, by the same code.
-    "list_regions": _tasks(info=(region_info, {})),
-}  # fmt: skip
-WRITES = ("create_client", "update_client", "delete_client", "update_plan")
 
 # Faults that a retry fixes.
 PASSING: dict[str, dict[str, Any]] = {
@@ -127,8 +57,6 @@ def scheduled(operation: str, fault: str, number: int, times: int) -> dict[str, 
         return {**given, "add": dict.fromkeys(("of_the_future", "data.of_the_future"), {"from": ["now"]})}
     return given
 
-
-# What tasks report, what the account holds, and whether the two agree
 
 MAY_BE_DONE = ("The service may have made the change: run again to find out.", "Could not find out whether")
 
@@ -170,12 +98,7 @@ def attempt(service: Any, case: Case, **options: Any) -> Outcome:
 
 
 def carried_out(
-    emulator: Emulator,
-    case: Case,
-    *,
-    fault: Mapping[str, Any] | None = None,
-    masked: bool = False,
-    **options: Any,
+    emulator: Emulator, case: Case, *, fault: Mapping[str, Any] | None = None, masked: bool = False, **options: Any
 ) -> Outcome:
     """The task with a fault or without; its report is true."""
     before = Account.of(emulator)
@@ -187,6 +110,8 @@ def carried_out(
     emulator.clear_faults()
     assert_sound(emulator, outcome.text, faults=sum(entry["fault"] is not None for entry in calls))
     assert_true(outcome, before, Account.of(emulator))
+    assert_never_sent_blindly(calls)
+    assert len(calls) < 40, "the service is hammered"
     # Clients in a result are those of the account, with their keys, or with none.
     real = {client["id"]: client for client in emulator.clients()}
     shown = (outcome.result or {}).get("clients", [])
@@ -238,3 +163,15 @@ def assert_true(outcome: Outcome, before: Account, after: Account) -> None:
         doing = any(phrase in reason for phrase in MAY_BE_DONE)
         assert doing or (label in new) is (label in old), reason
     assert outcome.result is not None or outcome.message.isprintable() and 20 < len(outcome.message) < 2000
+
+
+def assert_never_sent_blindly(calls: Sequence[dict[str, Any]]) -> None:
+    """Before a create is sent again, the list is read; except after 429, with which nothing was done."""
+    outcome_unknown: set[str] = set()
+    for entry in calls:
+        if entry["operation"] == "list_clients":
+            outcome_unknown.clear()
+        elif entry["operation"] == "create_client":
+            assert entry["label"] not in outcome_unknown, "sent again without a read of the list"
+            if entry["status"] != 429:
+                outcome_unknown.add(entry["label"])
