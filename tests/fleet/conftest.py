@@ -27,12 +27,6 @@ def controller(controllers: Callable[..., Controller], running: list[Host]) -> C
 
 
 @pytest.fixture
-def six(controllers: Callable[..., Controller], machines: Callable[..., list[Host]]) -> Controller:
-    """A controller for six hosts, for as many cases in the same runs."""
-    return controllers(*machines(*(f"web-{number:02}" for number in range(1, 7))))
-
-
-@pytest.fixture
 def one(controllers: Callable[..., Controller], running: list[Host]) -> Controller:
     """A controller for a single host, web-1."""
     return controllers(running[0])

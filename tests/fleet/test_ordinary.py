@@ -21,7 +21,7 @@ from ansible.parsing.vault import VaultLib, VaultSecret
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.fleet.ordinary import CASES, REFUSED, hostile
-from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, UNREACHABLE, Local, Run
+from ansible_collections.monitor.cloud.tests.support.runs import UNREACHABLE, Local, Run
 from ansible_collections.monitor.cloud.tests.support.steps import labels
 
 ROLE = "monitor.cloud.monitor_agent"
@@ -31,13 +31,18 @@ PASSWORD = b"secret"
 GATHER = {"hosts": "all", "gather_facts": True, "gather_subset": ["min"], "ignore_unreachable": True}
 
 
+def usual(case: Mapping[str, t.Any]) -> int:
+    """How many hosts a case has: two, if it is about labels or about some of the hosts."""
+    return 1 + any(word in str(case) for word in ("label", "without", "FIRST", "SECOND"))
+
+
 class Fleet:
     """A controller with the hosts of cases: ``c07a`` is the first host of the case with the number 7."""
 
     def __init__(self, controller: Local, cases: Mapping[str, dict[str, t.Any]]) -> None:
         self.controller, self.cases = controller, cases
         self.hosts = {
-            name: case.get("names") or [f"c{number:02}{letter}" for letter in "abc"[: case.get("hosts", 2)]]
+            name: case.get("names") or [f"c{number:02}{letter}" for letter in "abc"[: case.get("hosts", usual(case))]]
             for number, (name, case) in enumerate(cases.items())
         }
         controller.group_vars["ansible_python_interpreter"] = sys.executable
@@ -171,43 +176,3 @@ def test_labels_of_facts_with_a_limit(emulator: Emulator, tmp_path: Path) -> Non
         run = fleet.run("--limit", fleet.hosts["fact"][host], facts=True)
         assert run.code == 0 and len(labels(fleet.controller)) == 2 - host, run.output
     assert fleet.wrong(run) == []
-
-
-_CONSTRUCTED = """
-plugin: ansible.builtin.constructed
-strict: true
-compose: {env: "inventory_hostname[:4]"}
-groups: {own: inventory_hostname == "prod-1"}
-"""
-_OWN = "monitor_agent_label: '{{ env }}-{{ inventory_hostname }}'"
-_INI = """
-[old]
-old-1 ansible_connection=local monitor_agent_config_mode=0640
-[old:vars]
-monitor_agent_settings={"a": 1}
-"""
-_LOCAL = [{"hosts": "localhost", "connection": "local", "gather_facts": False, "roles": [ROLE]}]
-
-
-def test_other_inventories_and_plays_for_localhost(emulator: Emulator, tmp_path: Path) -> None:
-    """A constructed inventory, one in INI, an imported playbook, and localhost with a label of its own."""
-    controller = Local(tmp_path, emulator, "prod-1", "test-1")
-    path = "monitor_agent_config_path: '{{ playbook_dir }}/{{ inventory_hostname }}.conf'\n"
-    files = {
-        "x.constructed.yml": _CONSTRUCTED,
-        "old.ini": _INI,
-        "host_vars/localhost.yml": f"{path}monitor_agent_label: here",
-    }
-    files |= {"group_vars/own.yml": _OWN, "group_vars/old.yml": path, "local.yml": json.dumps(_LOCAL)}
-    for name, text in files.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    plays = [{"hosts": "all", "gather_facts": False, "roles": [ROLE]}, {"import_playbook": "local.yml"}]
-    sources = ["-i", "old.ini", "-i", "x.constructed.yml"]
-    for changed in (5, 0):
-        run = controller.succeed(controller.play(json.dumps(plays)), *sources)
-        assert sum(event.status == "changed" for event in run.of(CONFIGURE).values()) == min(changed, 4), run.output
-        assert len(run.writes()) == min(changed, 4) and "WARNING" not in run.output, run.output
-    assert labels(controller) == ["here", "old-1", "prod-prod-1", "test-1"]
-    assert (tmp_path / "old-1.conf").read_text(encoding="utf-8").endswith("a = 1\n")
-    assert (tmp_path / "old-1.conf").stat().st_mode & 0o777 == 0o640

@@ -11,7 +11,7 @@ import pytest
 
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.runs import ROLLOUT, Local
-from ansible_collections.monitor.cloud.tests.support.steps import configured, labels, role_play
+from ansible_collections.monitor.cloud.tests.support.steps import configured, labels, role_play, text_of
 
 _NO_SERVICE = (
     "{} has no service no-such-service: install it (monitor_agent_packages), name another (monitor_agent_service), "
@@ -119,7 +119,7 @@ def test_a_label_that_another_host_of_the_inventory_has_is_refused(
 def test_nothing_is_adopted_if_hosts_may_be_unknown(single: Local) -> None:
     """An inventory that is a list of hosts would make their clients orphans."""
     single.service.seed(labels=["web-1", "web-2"])
-    single.write("web-1", single.expected("web-2"))
+    single.write("web-1", text_of(single, "web-2"))
     run = single.shell("ansible-playbook -i web-1, -c local monitor.cloud.adopt")
     assert "would be taken for clients without a host" in run.failures()["web-1"] and run.writes() == [], run.output
 
