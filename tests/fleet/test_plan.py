@@ -98,7 +98,7 @@ def test_two_names_of_one_machine_do_not_swap_its_key(pair: Local) -> None:
 
 _TAKEN = "The hosts {} and web-3 have the same label 'web-3'"
 # Options, and a play of the role: the host web-3, which has the label too, is not in the run.
-SAME_LABEL: list[tuple[str, str, dict[str, str]]] = [
+SAME_LABEL: list[tuple[str, str, dict[str, Any]]] = [
     ("web-1", "web-1", {}),
     ("web-2", "web-1,web-2", {"use": "include_role", "role": "when: inventory_hostname != 'web-1'"}),
     ("web-2", "web-2", {"role": "ignore_errors: true\n  vars: {monitor_agent_state: absent}"}),
@@ -107,7 +107,7 @@ SAME_LABEL: list[tuple[str, str, dict[str, str]]] = [
 
 @pytest.mark.parametrize(("host", "limit", "use"), SAME_LABEL)
 def test_a_label_that_another_host_of_the_inventory_has_is_refused(
-    monitored: Local, host: str, limit: str, use: dict[str, str]
+    monitored: Local, host: str, limit: str, use: dict[str, Any]
 ) -> None:
     monitored.host_vars[host]["monitor_agent_label"] = "web-3"
     before = monitored.files()
