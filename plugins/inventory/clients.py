@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The account's clients as an inventory."""
+"""The inventory plugin clients: adds a host for each client of an account."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ description:
   - Adds a host for each monitoring client. The fields of the client, without keys, are variables with the prefix
     C(monitor_), such as C(monitor_id), C(monitor_label) and C(monitor_apps). C(monitor_key_fingerprint) is the first 12
     hexadecimal digits of the SHA-256 of the key, null if the key is masked. A token with read-only access is enough.
-  - The name of the host is the client's label if that has only letters, digits, C(.), C(-) and C(_), and does not
-    begin with C(.) or C(-). Else it is the start of the label, C(-) and 8 hexadecimal digits of a hash, because every
-    user of the account can choose labels, and C(ssh) reads C(-oProxyCommand=COMMAND) as an option.
+  - The name of the host is the label of the client if the label has only letters, digits, C(.), C(-) and C(_), and does
+    not begin with C(.) or C(-). For any other label the name is the start of the label, C(-) and 8 hexadecimal digits
+    of a hash. Every user of the account can choose labels, and C(ssh) reads C(-oProxyCommand=COMMAND) as an option.
   - The labels V(all), V(ungrouped), V(localhost), V(127.0.0.1) and V(::1) have another meaning as names of hosts. So
-    their hosts are C(client-all) and so on, unless an earlier source has a host with that name.
+    the names of these hosts are C(client-all) and so on, unless an earlier source has a host with the same name.
   - Fails if two labels give the same name.
-  - If the label derived from the host's name differs, the host also has C(monitor_agent_label), by which the role
-    P(monitor.cloud.monitor_agent#role) finds its client.
-  - Derive C(ansible_host) in O(compose) from C(inventory_hostname), not from C(monitor_label), which can begin with
-    C(-) or hold any character.
-  - Give this source last, or in a directory under a name that sorts last. A host that only a later source names would
-    keep C(monitor_agent_label), which any user of the account can choose by the label of a client.
+  - If the role P(monitor.cloud.monitor_agent#role) would derive another label from the name of the host, the host also
+    has the variable C(monitor_agent_label).
+  - Derive C(ansible_host) in O(compose) from C(inventory_hostname), not from C(monitor_label), because a label can
+    begin with C(-) or contain any character.
+  - Give this source last, or in a directory with a name that sorts last. Any user of the account can choose labels. So
+    if a later source adds a host of the same name, a user could set C(monitor_agent_label) of this host.
   - The name of the configuration file ends in C(.monitor_clients.yml) or C(.monitor_clients.yaml).
-  - The options of the connection and O(label_pattern) may be templates, which see no variables of hosts.
+  - The options of the connection and O(label_pattern) may be templates. They cannot use variables of hosts.
 author:
   - monitor.cloud contributors (!UNKNOWN)
 extends_documentation_fragment:
@@ -39,15 +39,15 @@ options:
     required: true
     choices: [monitor.cloud.clients]
   label_pattern:
-    description: Regular expression that the whole label must match. If not set, all clients are hosts.
+    description: Regular expression that must match the whole label of a client. If not set, each client is a host.
     type: str
 """
 
 EXAMPLES = r"""
-# account.monitor_clients.yml: address and token come from MONITOR_BASE_URL and MONITOR_API_TOKEN.
+# account.monitor_clients.yml. The address and the token come from MONITOR_BASE_URL and MONITOR_API_TOKEN.
 plugin: monitor.cloud.clients
 
-# Hosts by what is monitored on them, by the first part of their label, and those whose key can't be read.
+# Groups of hosts by monitored application, by the first part of the label, and a group of hosts with masked keys.
 keyed_groups:
   - key: monitor_apps | dict2items | selectattr('value') | map(attribute='key')
     prefix: app
@@ -78,10 +78,10 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.render import
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.sealed_keys import plain
 
 _ENDINGS = (".monitor_clients.yml", ".monitor_clients.yaml")
-# Core's groups, and the names by which tasks reach the controller: a host with such a name would replace these.
+# Names of groups in core, and names of the controller. A host with such a name would replace the group or controller.
 _RESERVED = ("all", "ungrouped", "localhost", "127.0.0.1", "::1")
 _VARIABLES = (*(name for name in CLIENT.fields if name not in CLIENT.secret), "key_fingerprint")
-# Options that can be templates; core's own options, such as compose, have expressions instead.
+# The options that can be templates. Options of core, such as compose, have expressions, not templates.
 _TEMPLATES = {*CONNECTION_OPTIONS, "label_pattern"}
 
 
@@ -92,7 +92,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         return bool(BaseInventoryPlugin.verify_file(self, path)) and path.endswith(_ENDINGS)
 
     def set_options(self, task_keys: t.Any = None, var_options: t.Any = None, direct: t.Any = None) -> None:
-        # Render first, because set_options converts types, and fails for the template of a number.
+        # Render templates first: set_options converts types, and cannot convert a template to a number.
         self.given = dict(direct or {})
         for name in self.given.keys() & _TEMPLATES:
             self.given[name] = self.templar.template(self.given[name])
@@ -105,7 +105,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         try:
             expression = fields.compiled(".*" if pattern is None else pattern, "label_pattern")
             clients = self._clients(path, refresh=not cache)
-            # A client without a label belongs to no host.
+            # A client without a label has no host.
             labelled = {client["label"]: client for client in clients if client["label"] is not None}
             names = _names_of([label for label in labelled if expression.fullmatch(label)], inventory.hosts)
         except MonitorError as error:
@@ -114,10 +114,10 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
             self._add(inventory, name, labelled[label])
 
     def _clients(self, path: str, *, refresh: bool) -> list[fields.Client]:
-        """The clients without their keys, from the cache if it is enabled and has the account."""
+        """Return the clients without their keys, from the cache if the cache is enabled and contains the account."""
         params = connection_params(self.get_option, self.given)
         use_cache = bool(self.get_option("cache"))
-        # The fingerprint gives each account an entry of its own, wherever address and token come from.
+        # Add the fingerprint, because the same path can be used with another account from environment variables.
         key = f"{self.get_cache_key(path)}_{account_fingerprint(params)}"
         if use_cache and not refresh and key in self._cache:
             return list(self._cache[key])
@@ -128,11 +128,11 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
 
     def _add(self, inventory: InventoryData, name: str, client: fields.Client) -> None:
         known_before, host = name in inventory.hosts, inventory.add_host(name)
-        # Known fields only: others who can write to the cache could add agent_base_url, and so receive the token.
+        # Set only known fields: a user who can write to the cache could add agent_base_url, and so receive the token.
         variables = {f"monitor_{field}": as_data(plain(client.get(field))) for field in _VARIABLES}
         if fields.client_label(host) != client["label"] and not known_before:
-            # Without this label the role would not find the client of the host. A host of another source keeps its
-            # label, because users who can name clients could give it the client of another host.
+            # Without monitor_agent_label the role would not find the client of the host. Do not set it for a host of
+            # another source: a user who can name clients could choose the client of that host.
             variables["monitor_agent_label"] = variables["monitor_label"]
         for variable, value in variables.items():
             inventory.set_variable(host, variable, value)
@@ -143,16 +143,19 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
 
 
 def _names_of(labels: t.Sequence[str], hosts: t.Collection[str]) -> dict[str, str]:
-    """Label → name of the host. ``hosts``: names from other sources. InputError if two labels give one name."""
+    """Return the name of the host of each label. Raise InputError if two labels give one name.
+
+    ``hosts`` are names from other sources.
+    """
     names: dict[str, str] = {}
     owners: dict[str, str] = {}
     for label in labels:
         name = f"client-{label}" if label in _RESERVED and label not in hosts else label
-        # Every user of the account can choose labels, and ssh reads the address -oProxyCommand=COMMAND as an option.
+        # Every user of the account can choose labels: as a host name, ssh would run the label -oProxyCommand=COMMAND.
         names[label] = name if fields.is_plain_name(name) else fields.derived_name(label)
         if (other := owners.setdefault(names[label], label)) != label:
             raise InputError(
-                f"The clients {other!r} and {label!r} would be the same host {names[label]}. Rename one of them, or "
-                "leave one out by label_pattern."
+                f"The clients {other!r} and {label!r} would be the same host {names[label]}. Rename one of them, "
+                "or exclude one of them with label_pattern."
             )
     return names

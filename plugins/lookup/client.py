@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A client by its label, for templates and conditions."""
+"""The lookup plugin client: returns a client by its label, for templates and conditions."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ short_description: A monitoring client by its label
 version_added: 1.0.0
 description:
   - Returns the client of a label, with the fields of RV(monitor.cloud.monitor_client#module:client), without its keys.
-  - Reads all clients of the account once in each process of Ansible, which runs a task for one host. To use clients
-    in tasks of many hosts, store them with M(ansible.builtin.set_fact) and C(run_once).
-  - Ignores variables of the role, because facts of a host can replace them.
+  - Ansible runs the task of each host in its own process, and the lookup reads all clients of the account in each
+    process. To use clients in tasks of many hosts, store the clients with M(ansible.builtin.set_fact) and C(run_once).
+  - Ignores the variables of the role, because facts of a host can replace these variables.
 author:
   - monitor.cloud contributors (!UNKNOWN)
 extends_documentation_fragment: [monitor.cloud._shared.connection, monitor.cloud._shared.environment]
@@ -35,7 +35,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 _list:
-  description: The clients in the order of the labels; an empty dictionary for a label that no client has.
+  description: The clients, in the order of the labels. If no client has a label, its item is an empty dictionary.
   type: list
   elements: dict
 """
@@ -50,7 +50,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._module import accou
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import MonitorError
 from ansible_collections.monitor.cloud.plugins.plugin_utils._account import connection_params, read_clients
 
-# Fingerprint of an account → its clients by label, read once in this process.
+# The clients by label of each account; the key is the fingerprint of the account. Read once in this process.
 _accounts: dict[str, dict[str | None, Client]] = {}
 
 

@@ -14,8 +14,8 @@ from ansible_collections.monitor.cloud.tests.support.runs import ROLLOUT, Local
 from ansible_collections.monitor.cloud.tests.support.steps import configured, labels, role_play, text_of
 
 _NO_SERVICE = (
-    "{} has no service no-such-service: install it (monitor_agent_packages), name another (monitor_agent_service), "
-    'or set monitor_agent_service: "".'
+    "{} has no service no-such-service: install it (monitor_agent_packages), name another service "
+    '(monitor_agent_service), or set monitor_agent_service: "".'
 )
 _SERVICE = {"service": "no-such-service"}
 _INSTALLER = {"install_command": "false"}

@@ -65,7 +65,7 @@ def test_an_audit_of_a_part_of_the_inventory_does_not_propose_adopt(
     ("options", "message"),
     [
         ({"artifact": "audit", "fail_on_drift": True}, "artifact cannot be used with fail_on_drift"),
-        ({"account": "missing"}, "There is no variable 'missing'. First run the task that registers it."),
+        ({"account": "missing"}, "There is no variable 'missing'. Before this task run the task"),
         ({"account": "{{ x }}"}, "account must be the name of a variable"),
     ],
 )
