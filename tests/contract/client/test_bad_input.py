@@ -99,27 +99,21 @@ def test_missing_token(emulator: Emulator, name: str) -> None:
     assert [entry["path"] for entry in emulator.requests() if entry["path"] != "/v4/monitor/subscriptions"] == []
 
 
-@pytest.mark.parametrize(
-    ("option", "value", "message"),
-    [
-        ("base_url", "http://monitor.example.com/v4", "would send the token unencrypted"),
-        ("api_token", "wrong", "the service returned 401"),
-        ("brand", "acme", "/acme/clients"),
-        ("validate_certs", "perhaps", "'validate_certs' is of type"),
-        ("ca_path", "/nonexistent/ca.pem", "invalid path: /nonexistent/ca.pem"),
-        ("allow_http", "perhaps", "'allow_http' is of type"),
-        ("timeout", "0", "timeout must be more than 0"),
-        ("retry_timeout", "-1", "retry_timeout at least 0"),
-    ],
-)
+_INVALID = {"base_url": "x", "api_token": "wrong", "brand": "a/b", "validate_certs": "perhaps", "allow_http": "perhaps"}
+_INVALID |= {"timeout": "0", "retry_timeout": "-1", "ca_path": "/nonexistent"}
+
+
+@pytest.mark.parametrize("option", _INVALID)
 def test_each_option_of_the_connection_is_read_from_the_environment(
-    emulator: Emulator, monkeypatch: pytest.MonkeyPatch, option: str, value: str, message: str
+    emulator: Emulator, monkeypatch: pytest.MonkeyPatch, option: str
 ) -> None:
-    address = "https://127.0.0.1:1/v4" if option == "ca_path" else emulator.base_url
-    variables = {**emulator.environment(), "MONITOR_BASE_URL": address, f"MONITOR_{option.upper()}": value}
+    variables = {**emulator.environment(), f"MONITOR_{option.upper()}": _INVALID[option]}
+    if option == "ca_path":
+        variables["MONITOR_BASE_URL"] = "https://127.0.0.1:1/v4"
     for name, text in variables.items():
         monkeypatch.setenv(name, text)
-    assert message in as_module(monitor_client_info, {})[0]["msg"]
+    message = as_module(monitor_client_info, {})[0]["msg"]
+    assert (option if option != "ca_path" else "invalid path: /nonexistent") in message
 
 
 def test_an_empty_variable_of_the_environment_is_not_set(emulator: Emulator, monkeypatch: pytest.MonkeyPatch) -> None:
