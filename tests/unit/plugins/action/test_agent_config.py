@@ -100,10 +100,7 @@ class _Unreadable(dict[str, Any]):
     ("variables", "message"),
     [
         # Its own former label does not claim the client.
-        (
-            {"hostvars": {"web1": {"monitor_agent_label": "old1"}, "web2": {}}},
-            "No host of the inventory has this label, and",
-        ),
+        ({"hostvars": {"web1": {"monitor_agent_label": "old1"}, "web2": {}}}, "carries the key of client 'old1'"),
         ({"hostvars": {"web1": {}, "web2": _Unreadable()}}, "(but the labels of these hosts are unknown: 'web2')"),
         ({"hostvars": {"web1": {}, "web2": {"monitor_agent_label": "old1"}}}, ""),
         ({"monitor_agent_replace_key": True}, ""),

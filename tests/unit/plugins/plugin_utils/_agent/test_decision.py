@@ -118,7 +118,7 @@ def test_a_diff_shows_no_text(
 
 
 _RUNS = HostFile("file", changed=100, service="active", service_enabled="enabled", started=100, now=1000)
-_CRASHES = _RUNS._replace(restarts=7, now=159)
+_CRASHES = _RUNS._replace(restarts=1, now=159)
 
 
 @pytest.mark.parametrize(
@@ -131,6 +131,7 @@ _CRASHES = _RUNS._replace(restarts=7, now=159)
         (_RUNS._replace(service="activating"), "activating", "state", "state enabled"),
         (_CRASHES, "activating", "state", "state enabled"),
         (_CRASHES._replace(now=160), "active", "", "state enabled"),
+        (_CRASHES._replace(restarts=0), "active", "", "state enabled"),
         (_RUNS._replace(service_enabled="disabled"), "active", "enabled", "state"),
         (_RUNS._replace(service_enabled="masked"), "masked", "state", ""),
         (HostFile("file", service_missing=True), "missing", "state", ""),
