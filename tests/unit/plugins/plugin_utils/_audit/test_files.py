@@ -55,6 +55,7 @@ def test_a_file_that_is_no_audit_is_named(tmp_path: Path, make: Callable[[Path],
 @pytest.mark.parametrize(
     ("audits", "pattern", "message"),
     [
+        ([], "", "There are no audits to join"),
         (["none-*.json"], "", r"No file matches .*/none-\*.json"),
         ([], "nothing_.*", "No variable has a name that matches audits_variables 'nothing_"),
         ([], "(", r"audits_variables '\(' is not a valid regular expression"),
