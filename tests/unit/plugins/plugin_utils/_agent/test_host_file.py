@@ -35,7 +35,6 @@ from ansible_collections.monitor.cloud.tests.support.host_files import (
 _ME: dict[str, Any] = {"owner": str(os.geteuid()), "group": str(os.getegid())}
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
-
 _TOOLS = ["cat", "chmod", "chown", "cut", "date", "env", "find", "grep", "head", "id", "ls", "mkdir", "mktemp", "mv"]
 _TOOLS += ["pwd", "rm", "rmdir", "sed", "stat", "wc"]
 # Numbers after spaces, no option of GNU.
@@ -45,9 +44,8 @@ _BSD = {
     "wc": "printf '     '; exec /usr/bin/wc \"$@\"",
     "find": 'POSIXLY_CORRECT=1 exec /usr/bin/find "$@"',
 }
-# By system: the tools that differ from those of GNU. The shell has no others.
+# By system: the tools that differ from those of GNU. Of busybox: tests/fleet/test_kinds_of_hosts.py.
 SYSTEMS: dict[str, dict[str, str]] = {
-    "OpenWrt": {name: f'exec {shutil.which("busybox")} {name} "$@"' for name in [*_TOOLS, "sha256sum", "timeout"]},
     "macOS": {**_BSD, "shasum": '[ "$1 $2" = "-a 256" ] && shift 2 && exec /usr/bin/sha256sum "$@"'},
     "FreeBSD": {**_BSD, "sha256": '[ "$1" = -q ] && shift && /usr/bin/sha256sum "$@" | cut -c1-64'},
     "no tool for digests, no timeout": {},
@@ -58,7 +56,7 @@ SYSTEMS: dict[str, dict[str, str]] = {
 def test_the_life_of_a_file(tmp_path: Path, kind: str) -> None:
     """A file is created with its directories, replaced with a backup, read and removed."""
     shell, name, tools, root = SHELLS.get(kind, []), NAME, tmp_path / "tools", tmp_path / "root"
-    skip_without(*shell[:1], *["busybox"] * (kind == "OpenWrt"))
+    skip_without(*shell[:1])
     if kind in SYSTEMS:
         stub_tools(tools, **SYSTEMS[kind])
         for tool in {*_TOOLS} - SYSTEMS[kind].keys():

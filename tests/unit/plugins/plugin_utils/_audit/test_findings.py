@@ -77,18 +77,12 @@ def test_a_key_is_unverifiable_if_keys_are_masked() -> None:
     assert "masked keys: 1." in of(made, "web").detail and "The service masks the client's key" in of(made, "db").detail
 
 
-@pytest.mark.parametrize(
-    ("facts", "masked", "drift"),
-    [
-        ({"key_fingerprint": "!"}, ["web"], ""),
-        # Another state counts, and so does a file that cannot be read, and a token that reads other keys.
-        ({"key_fingerprint": "!", "service_differs": ["state"]}, ["web"], "1 unverifiable"),
-        ({}, ["web"], "1 unverifiable"),
-        ({"key_fingerprint": "!"}, [], "1 unverifiable"),
-    ],
-)
-def test_keys_that_the_token_cannot_compare_are_no_drift(facts: dict[str, Any], masked: list[str], drift: str) -> None:
-    assert report([_web("unverifiable", **facts)], account(["web"], masked=masked)).drift == drift
+def test_keys_that_the_token_cannot_compare_are_no_drift() -> None:
+    masked = {"key_fingerprint": "!"}
+    assert report([_web("unverifiable", **masked)], account(["web"], masked=["web"])).drift == ""
+    # Another state counts, and so does a file that cannot be read, and a token that reads other keys.
+    for facts, labels in (({**masked, "service_differs": ["state"]}, ["web"]), ({}, ["web"]), (masked, [])):
+        assert report([_web("unverifiable", **facts)], account(["web"], masked=labels)).drift == "1 unverifiable"
 
 
 @pytest.mark.parametrize(
