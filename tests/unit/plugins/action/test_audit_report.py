@@ -51,7 +51,6 @@ def test_the_reports_are_written_and_drift_fails_on_request(tmp_path: Path) -> N
 def test_an_audit_of_a_part_of_the_inventory_does_not_propose_adopt(
     monkeypatch: pytest.MonkeyPatch, more: dict[str, Any], options: dict[str, Any]
 ) -> None:
-    """With whole inventories: tests/faults/test_proposals.py."""
     shown: list[str] = []
     monkeypatch.setattr(Display, "display", lambda self, text: shown.append(text))
     variables = {**fleet(web=RENAMED, db=OWN), **more}
@@ -65,7 +64,6 @@ def test_an_audit_of_a_part_of_the_inventory_does_not_propose_adopt(
     ("options", "message"),
     [
         ({"artifact": "audit", "fail_on_drift": True}, "artifact cannot be used with fail_on_drift"),
-        ({"json": "/dev/null"}, "could not be written to /dev/null"),
         ({"json": "/dev/null"}, "could not be written to /dev/null"),
         ({"account": "missing"}, "There is no variable 'missing'."),
         ({"account": "{{ x }}"}, "account must be the name of a variable"),

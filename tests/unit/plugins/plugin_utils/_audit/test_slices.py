@@ -98,6 +98,7 @@ def test_hosts_of_audits_and_of_the_inventory() -> None:
     found = joined({"a.json": one_host("2020-01-01T00:00:00Z"), "b.json": one_host(LATER)}, labels=HERE)
     assert (states(found), found.notes) == ({"web": ("ok",), "db": ("unreachable",)}, [])
     assert [(source["hosts"], source["stale"]) for source in found.sources] == [(0, False), (1, False)]
+    assert [one.host for one in found.hosts if not one.audited] == ["db"]
     gone = ["web-9", "web-10"]
     found = joined({"a.json": written(map(inspected, gone), account(gone))})
     assert found.notes == ["Hosts left out, because the inventory does not contain them: 2 (web-9, web-10)."]
