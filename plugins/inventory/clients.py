@@ -17,17 +17,17 @@ description:
   - The name of the host is the label of the client if the label has only letters, digits, C(.), C(-) and C(_), and does
     not begin with C(.) or C(-). For any other label the name is the start of the label, C(-) and 8 hexadecimal digits
     of a hash. Every user of the account can choose labels, and C(ssh) reads C(-oProxyCommand=COMMAND) as an option.
-  - The labels V(all), V(ungrouped), V(localhost), V(127.0.0.1) and V(::1) have another meaning as names of hosts. So
-    the names of these hosts are C(client-all) and so on, unless an earlier source has a host with the same name.
+  - The labels V(all), V(ungrouped), V(localhost), V(127.0.0.1) and V(::1) have another meaning as names of hosts. A
+    host with such a label is named C(client-all) and so on, unless an earlier source has a host with the label as name.
   - Fails if two labels give the same name.
   - If the role P(monitor.cloud.monitor_agent#role) would derive another label from the name of the host, the host also
     has the variable C(monitor_agent_label).
   - Derive C(ansible_host) in O(compose) from C(inventory_hostname), not from C(monitor_label), because a label can
     begin with C(-) or contain any character.
-  - Give this source last, or in a directory with a name that sorts last. Any user of the account can choose labels. So
-    if a later source adds a host of the same name, a user could set C(monitor_agent_label) of this host.
+  - Give this source last, or in a directory with a name that sorts last. Any user of the account can choose labels. If
+    a later source adds a host with the name of a client, this user could set C(monitor_agent_label) of the host.
   - The name of the configuration file ends in C(.monitor_clients.yml) or C(.monitor_clients.yaml).
-  - The options of the connection and O(label_pattern) may be templates. They cannot use variables of hosts.
+  - The options of the connection and O(label_pattern) may be templates, but templates cannot use variables of hosts.
 author:
   - monitor.cloud contributors (!UNKNOWN)
 extends_documentation_fragment:
@@ -131,8 +131,8 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         # Set only known fields: a user who can write to the cache could add agent_base_url, and so receive the token.
         variables = {f"monitor_{field}": as_data(plain(client.get(field))) for field in _VARIABLES}
         if fields.client_label(host) != client["label"] and not known_before:
-            # Without monitor_agent_label the role would not find the client of the host. Do not set it for a host of
-            # another source: a user who can name clients could choose the client of that host.
+            # Without monitor_agent_label the role would not find the client of the host. Do not set this variable for a
+            # host of another source: a user who can name clients could choose the client of the host.
             variables["monitor_agent_label"] = variables["monitor_label"]
         for variable, value in variables.items():
             inventory.set_variable(host, variable, value)

@@ -35,7 +35,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 _list:
-  description: The clients, in the order of the labels. If no client has a label, its item is an empty dictionary.
+  description: The clients, in the order of the labels. If no client has a label, the item is an empty dictionary.
   type: list
   elements: dict
 """

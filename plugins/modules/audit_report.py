@@ -3,7 +3,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Documentation of audit_report. The code is in the action plugin of this name."""
+"""Documentation of audit_report. The code is in plugins/action/audit_report.py."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ version_added: 1.0.0
 description:
   - Evaluates the registered results of M(monitor.cloud.monitor_client_info), and of M(monitor.cloud.agent_config) in
     check mode. Shows a table, and writes the report as JSON, JUnit XML, HTML and metrics if requested.
-  - With O(audits), evaluates audits of other runs instead. The report then combines the hosts as these audits inspected
-    them with the account and the inventory as they are now.
+  - With O(audits), evaluates audits of other runs instead. The report then combines the hosts of these audits with the
+    present account and the present inventory.
   - Runs on the controller, once for all hosts of the play. Sends no requests, connects to no host, changes nothing.
   - The entry points C(audit) and C(report) of the role P(monitor.cloud.monitor_agent#role) run all tasks of an audit.
 extends_documentation_fragment: [monitor.cloud._shared, monitor.cloud._shared.info, monitor.cloud._shared.account]
@@ -56,7 +56,7 @@ options:
   adopt:
     description:
       - Whether to show, instead of the report, which renamed hosts can keep the client of the key in their
-        configuration. RV(renames) lists these clients. No file is written.
+        configuration. RV(renames) lists the clients of renamed hosts. No file is written.
       - Fails if the label of a host of the inventory is not known, because the report would take its client for a
         client without a host.
     type: bool
@@ -132,8 +132,8 @@ RETURN = r"""
 drift:
   description:
     - Whether a host has another state than V(ok), an orphan exists, or a joined audit is stale.
-    - If the token can read no keys at all, a host does not count as drift if its only finding is that its key cannot be
-      compared.
+    - If the token can read no keys at all, a host whose key cannot be compared, and which has no other finding, does
+      not count as drift.
   returned: success, or failure because of drift, once the last host was inspected
   type: bool
 report:

@@ -13,7 +13,7 @@ short_description: Manage one monitoring client
 version_added: 1.0.0
 description:
   - Makes sure that a monitoring client exists, has a label, or is absent.
-  - To register many hosts use M(monitor.cloud.monitor_clients). It reads the account only once for all hosts.
+  - To register many hosts use M(monitor.cloud.monitor_clients), because that module reads the account only once.
 extends_documentation_fragment: [monitor.cloud._shared.api, monitor.cloud._shared.changes, monitor.cloud._shared.keys]
 options:
   label:

@@ -49,7 +49,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 plan:
-  description: The plan of the account, or in check mode the predicted plan. It has the fields of
+  description: The plan of the account, or in check mode the predicted plan, with the fields of
     RV(monitor.cloud.monitor_subscription_info#module:subscriptions). Empty for the free plan.
   returned: success
   type: dict

@@ -17,7 +17,7 @@ options:
   id: {description: Id of the region., type: str}
   country: {description: "Country of the region, as in RV(regions[].country), in upper or lower case.", type: str}
   capabilities:
-    description: Capabilities that the region must have, in upper or lower case. The region must have all of them.
+    description: Capabilities, in upper or lower case. The region must have all listed capabilities.
     type: list
     elements: str
     default: []

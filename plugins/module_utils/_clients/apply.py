@@ -32,7 +32,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.resources i
 
 # If at least this many changes fail in a row, assume a common cause, and skip the other changes.
 _LEAST_IN_A_ROW = 3
-# A service that shows clients only in its list refuses to show one client with one of these statuses.
+# Statuses of a service that shows clients only in lists: the service refuses to return one client.
 _NOT_READABLE = (403, 404, 405, 501)
 # Words in the error that a service returns if another client has the label; each service has its own text.
 _TAKEN = re.compile(r"uniq|taken|exists|duplicate|in use|conflict|already", re.IGNORECASE)
@@ -54,12 +54,12 @@ class ChangeResult(t.NamedTuple):
 
     @property
     def renamed_meanwhile(self) -> bool:
-        """Whether another controller renamed the client, so this task kept it. ``change`` is :func:`absent` then."""
+        """Whether this task kept a client that another controller renamed. If so, ``change`` is :func:`absent`."""
         return bool(self.client) and not self.change.changed and not self.change.after
 
 
 def _read_by_id(api: Api, client: fields.Client) -> fields.Client:
-    """Read a listed client by its id. Return ``{}`` if it is deleted; the listed client if the service refuses this."""
+    """Read a listed client by id. Return ``{}`` for a deleted client; the listed client if the service refuses."""
     try:
         return api.get_client(client["id"]) or {}
     except ApiError as error:
@@ -109,7 +109,7 @@ def carry_out(api: Api, changes: Sequence[Change], *, check_mode: bool, reread: 
     """Make the changes, or only predict their results in check mode. Results have the order of the changes.
 
     Rename clients first, then delete clients to make room in the plan, then create clients. With ``reread``, read each
-    client again right before its deletion.
+    client again right before the client is deleted.
 
     If the change of one label fails, the changes of other labels go on. After an error that every label would get, the
     other changes are not tried.
@@ -128,11 +128,11 @@ def carry_out(api: Api, changes: Sequence[Change], *, check_mode: bool, reread: 
 
 @dataclasses.dataclass
 class _Worker:
-    """The threads that make changes. The threads skip all other changes if each would fail with the same error.
+    """The threads that make changes. The threads skip all other changes if each change would fail with the same error.
 
-    This is so after one error if the service cannot be reached, refuses the token or returns 429. Other errors must
-    follow each other, at least three, and as many as there are threads. After a response about another object, the
-    threads make no more changes.
+    One error is enough if the service cannot be reached, refuses the token or returns 429. For other errors, as many
+    changes as there are threads (at least three) must fail in a row. After a response about another object, the threads
+    make no more changes.
     """
 
     api: Api
@@ -173,7 +173,7 @@ class _Worker:
     def _delete(self, change: Change) -> ChangeResult:
         """Read the client again, and delete the client unless it was renamed after the list was read.
 
-        If this read does not find the client, delete it all the same: a replica of the service may be late.
+        If the read does not find the client, still send the delete request: a replica of the service may be late.
         """
         before = client = change.before
         if self.reread:
@@ -302,7 +302,7 @@ def _bare(label: str) -> str:
 def _resolved(api: Api, ambiguous: Sequence[ChangeResult], unknown: t.Collection[str]) -> list[ChangeResult]:
     """Read the list of clients to find the outcome of failed create requests, and return a result for each request.
 
-    This task created the client, another controller created it, or the client does not exist.
+    Each result is one of: this task created the client, another controller created the client, no client exists.
     """
     try:
         existing = api.find_clients([entry.change.label for entry in ambiguous])

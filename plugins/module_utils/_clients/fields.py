@@ -4,8 +4,8 @@
 
 """Functions for the fields of a client: check labels, recognize masked keys, and show clients without keys. Pure.
 
-They implement the schemas Label and Client of docs/openapi.yaml. The schemas do not define when and how a service masks
-``api_key`` and ``install_code``.
+The functions implement the schemas Label and Client of docs/openapi.yaml. The schemas do not define when and how a
+service masks ``api_key`` and ``install_code``.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ Client = t.Dict[str, t.Any]  # noqa: UP006
 
 SECRET_FIELDS = tuple(CLIENT.secret)
 
-# A mask is short or blank, or contains one of these characters; a key does not. JSON can contain a lone surrogate
-# (\ud800-\udfff). No file can contain a lone surrogate.
+# Characters that only masks contain, not keys. A lone surrogate (\ud800-\udfff) can come from JSON, but no file can
+# contain a lone surrogate.
 _MASK_CHARACTERS = re.compile(r"[\s\x00-\x1f\x7f-\x9f*\[\]<>…•\ud800-\udfff]")
 _SHORTEST_KEY = 16
 # Characters that a key may not have: they can be syntax of a configuration file, or invisible.
@@ -42,9 +42,9 @@ _LONGEST_LABEL = 32
 _HASH_DIGITS = 8
 # docs/openapi.yaml (Label) limits only the length of a label, but some services accept only these characters.
 _PORTABLE = re.compile(r"[A-Za-z0-9_-]{3,32}")
-# Core splits the text '["web1", "web2"]' at the comma into two invalid labels. So prune would delete web1 and web2.
+# Core splits the text '["web1", "web2"]' at the comma. The parts are not labels of clients, so prune would delete both.
 _TEXT_OF_LIST = re.compile(r"\s*\[(\s*['\"].*|[^]]*,[^[]*)\]\s*", re.DOTALL)
-# Each machine that runs ansible-pull has these names, so all these machines would share one client.
+# Names that are not allowed as labels: all machines that run ansible-pull have these names, and would share one client.
 _LOCAL_NAMES = ("localhost", "localhost.localdomain", "127.0.0.1", "::1")
 _NOT_PORTABLE = re.compile(r"[^A-Za-z0-9_-]+")
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
@@ -91,7 +91,7 @@ def check_labels(labels: t.Sequence[str]) -> None:
     for label in labels:
         check_label(label)
         if label in seen:
-            raise InputError(f"The label {label!r} is listed twice. Labels are unique: give each host its own.")
+            raise InputError(f"The label {label!r} is listed twice. Labels are unique: give each host its own label.")
         seen.add(label)
     if _TEXT_OF_LIST.fullmatch(",".join(labels)):
         raise InputError(
@@ -155,7 +155,7 @@ def listed(names: t.Sequence[str], limit: int = 20, form: t.Callable[[str], str]
 
 
 def compiled(pattern: str, option: str) -> re.Pattern[str]:
-    """Compile the regular expression of an option. Raise InputError if it is invalid."""
+    """Compile the regular expression of an option. Raise InputError if the expression is invalid."""
     try:
         # A label can contain a line break, and ".*" must match every label: so use DOTALL.
         return re.compile(pattern, re.DOTALL)
@@ -212,12 +212,12 @@ def with_remedy(reason: str) -> str:
 
 
 def secrets_of(client: t.Mapping[str, t.Any]) -> dict[str, str]:
-    """Return the secrets of a client by the name of their field, without masks."""
+    """Return the secrets of a client by the name of the field, without masks."""
     return {name: client[name] for name in SECRET_FIELDS if not is_masked(client.get(name), name)}
 
 
 def why_unusable(client: t.Mapping[str, t.Any]) -> str:
-    """Return the reason why a client must not be written into a configuration; empty if it may be written.
+    """Return the reason why a client must not be written into a configuration; empty if there is no reason.
 
     Other users of the account choose some values, and such a value could inject lines into a configuration.
     """

@@ -87,7 +87,7 @@ class Api:
 
         def created(value: t.Any) -> Object:
             client = response.client_of(value, labelled=True)
-            # If an earlier response had this client, a gateway mixed up two responses: do not advise to delete it.
+            # If an earlier response had this client, a gateway mixed up responses: do not advise to delete a client.
             known = client["label"] != values["label"] and {item["id"] for item in list(self.known.values())}
             return _as_sent(self._client(value), values, "" if known and client["id"] in known else "delete it")
 
@@ -172,7 +172,7 @@ class Api:
     def get_region_availability(self, region_id: str) -> list[Object]:
         """Return the availability records of one region (get_region_availability).
 
-        Some services return only one record, or one page of records. Then read the records of all regions.
+        If a service returns only one record, or one page of records, read the records of all regions.
         """
 
         def checked(value: t.Any) -> list[Object] | None:

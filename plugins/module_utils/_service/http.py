@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Requests to the service. Only this file imports the library ``requests``. Threads can share its objects."""
+"""Requests to the service. Only this file imports the library ``requests``. Threads can share an :class:`Http`."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class Http:
                 while concurrent.futures.wait(futures, _WAKE_UP).not_done:
                     self.on_wait()
             except BaseException as error:
-                # After Ctrl-C or a timeout of the task, stop the threads: the pool would wait for all their retries.
+                # After Ctrl-C or a timeout of the task, stop the threads: the pool would wait for all retries.
                 errors.append(error)
                 self._stopped.set()
                 raise

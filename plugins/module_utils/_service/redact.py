@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Functions that make text safe to show: they replace secrets (also as quoted in JSON and URLs) and controls. Pure."""
+"""Functions that make text safe to show: without secrets (plain or quoted in JSON and URLs), and printable. Pure."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@
 
 """Functions that convert a response to an object of the documented shape, or to an error. Pure.
 
-They check only the fields that the collection uses, and keep unknown fields.
+The functions check only the fields that the collection uses, and keep unknown fields.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def value_of(
 
 
 def _errors_of(body: t.Any, redact: t.Callable[[str], str]) -> list[Object]:
-    """Return the errors of a response if they have the documented shape. Errors of a gateway have another shape."""
+    """Return the errors in a response of the documented shape. A response of a gateway has another shape."""
     errors = body.get("errors") if isinstance(body, dict) else None
     if isinstance(errors, dict):
         # Services written with Rails return a dictionary: a list of texts for each field.
