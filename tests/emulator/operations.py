@@ -42,9 +42,8 @@ async def create_client(state: State, body: Body) -> Body:
         label = f"{state.settings.brand}{state.store.next_id:03}"
     _check_label(state, label)
     included = state.store.plan
-    # Section 8: no more clients than the tier includes. A setting limits the free plan.
-    limit = state.settings.free_limit if included is None else included
-    if limit is not None and state.store.count() >= limit:
+    # Section 8: no more clients than the tier includes.
+    if included is not None and state.store.count() >= included:
         raise ServiceError(
             400, "Your subscription does not include any more clients. Change the subscription to add more."
         )
@@ -52,10 +51,7 @@ async def create_client(state: State, body: Body) -> Body:
         row = state.store.create(client_values({**body, "label": _stored(state, label)}))
     except LabelTaken as error:
         raise _duplicate(state) from error
-    client = _shown(state, row)
-    if state.settings.apps_as_integers:
-        client["apps"] = {name: int(value) for name, value in client["apps"].items()}
-    return client
+    return _shown(state, row)
 
 
 async def get_client(state: State, client_id: int) -> Body:
@@ -90,14 +86,8 @@ async def update_plan(state: State, body: Body) -> Body:
     name = f"{state.settings.brand}_subscription"
     if name not in body:
         return await get_plan(state)
-    requested = body[name]
-    if not requested:
-        if state.settings.plan_null == "refused":
-            raise ServiceError(400, f"{name} must be one of the subscriptions.", name)
-        if state.settings.plan_null == "free":
-            state.store.plan = None
-    else:
-        state.store.plan = next(tier["clients_included"] for tier in _tiers(state) if tier["id"] == requested)
+    included = (tier["clients_included"] for tier in _tiers(state) if tier["id"] == body[name])
+    state.store.plan = next(included, None)
     return await get_plan(state)
 
 

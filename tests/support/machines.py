@@ -88,8 +88,7 @@ _START = """set -e
 mount --make-rprivate /
 mount -t tmpfs -o mode=755 tmpfs /run
 for group in {groups}; do mkdir -p $group; echo 0 > $group/cgroup.procs; done
-mkdir /run/work /run/root
-cp -a {upper} /run/upper
+mkdir /run/work /run/root /run/upper
 mount -t proc proc /proc
 mount -t overlay -o lowerdir={image},upperdir=/run/upper,workdir=/run/work overlay /run/root
 cd /run/root
@@ -119,12 +118,7 @@ class Machine(Host):
     @property
     def first_process(self) -> int:
         """The machine's systemd, as this machine numbers it: the child of systemd-nspawn."""
-        return only_child(only_child(self.outside))
-
-    @property
-    def outside(self) -> int:
-        """The process that starts the container; its mounts include what the machine has written."""
-        return super().first_process
+        return only_child(only_child(super().first_process))
 
     def reset(self) -> None:
         super().reset()
@@ -219,16 +213,11 @@ def cannot_boot(directory: Path) -> str | None:
 
 
 @contextlib.contextmanager
-def running(
-    names: Sequence[str], directory: Path, keys: Path, service: Emulator, *, copy_of: Machine | None = None
-) -> Iterator[list[Machine]]:
-    """Machines until the end of a ``with`` statement, booted all at once.
-
-    With ``copy_of``, they have what that machine has written since its start.
-    """
+def running(names: Sequence[str], directory: Path, keys: Path, service: Emulator) -> Iterator[list[Machine]]:
+    """Machines until the end of a ``with`` statement, booted all at once."""
     machines: list[Machine] = []
     try:
-        machines += [_start(name, next_address(), directory, keys, service, copy_of) for name in names]
+        machines += [_start(name, next_address(), directory, keys, service) for name in names]
         for machine in machines:
             machine.wait()
         yield machines
@@ -237,7 +226,7 @@ def running(
             machine.stop()
 
 
-def _start(name: str, address: str, directory: Path, keys: Path, service: Emulator, copy_of: Machine | None) -> Machine:
+def _start(name: str, address: str, directory: Path, keys: Path, service: Emulator) -> Machine:
     port = free_port(address)
     files = directory / f"files-{address}"
     _write(files / "etc/ssh/sshd_config.d/tests.conf", _SSHD.format(port=port, address=address))
@@ -246,9 +235,8 @@ def _start(name: str, address: str, directory: Path, keys: Path, service: Emulat
     root = service.base_url.rpartition("/")[0]
     for unit in (UNIT, _SAVED):
         _write(files / unit[1:], _UNIT.format(url=f"{root}/_emulator/reports"))
-    upper = f"/proc/{copy_of.outside}/root/run/upper" if copy_of else ""
     prepare = _PREPARE.format(files=files, keys=keys)
-    return Machine(name, address, port, _launch(name, address, directory, prepare, upper))
+    return Machine(name, address, port, _launch(name, address, directory, prepare))
 
 
 def reporting(controller: Controller) -> dict[str, str | None]:
@@ -266,15 +254,9 @@ def _write(path: Path, text: str, mode: int = 0o644) -> None:
     path.chmod(mode)
 
 
-def _launch(
-    name: str, address: str, directory: Path, prepare: str = "", upper: str = "", options: str = ""
-) -> subprocess.Popen[bytes]:
-    root = image()
-    if not upper:
-        upper = str(directory / "empty")
-        Path(upper).mkdir(exist_ok=True)
+def _launch(name: str, address: str, directory: Path, prepare: str = "", options: str = "") -> subprocess.Popen[bytes]:
     groups = " ".join(map(str, _groups(address)))
-    script = _START.format(groups=groups, upper=upper, image=root, prepare=prepare, name=name, options=options)
+    script = _START.format(groups=groups, image=image(), prepare=prepare, name=name, options=options)
     return in_namespaces([*_CONTAINED, "sh", "-c", script], directory / f"machine-{address}.log")
 
 

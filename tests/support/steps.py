@@ -36,24 +36,19 @@ def converge(
     playbook: str = ROLLOUT,
     *options: str,
     changes: Collection[str],
-    codes: tuple[int, int, int] = (0, 0, 0),
-    environment: dict[str, str] | None = None,
 ) -> Steps:
     """Check mode predicts the changes and writes nothing; the run makes them; the next run changes nothing."""
-    settings = environment or {}
     before = snapshots(controller), controller.service.clients()
-    check = controller.run(playbook, "--check", "--diff", *options, **settings)
+    check = controller.succeed(playbook, "--check", "--diff", *options)
     assert (snapshots(controller), controller.service.clients()) == before, "check mode wrote something"
     assert check.writes() == []
 
-    run = controller.run(playbook, *options, **settings)
-    assert [check.code, run.code] == list(codes[:2]), check.output + run.output
+    run = controller.succeed(playbook, *options)
     assert (check.changed_hosts(), run.changed_hosts()) == (set(changes), set(changes)), check.output + run.output
     assert check.statuses(REGISTER) == run.statuses(REGISTER), "a task has another status in check mode"
 
     settled = snapshots(controller)
-    again = controller.run(playbook, *options, **settings)
-    assert again.code == codes[2], again.output
+    again = controller.succeed(playbook, *options)
     assert "changed" not in {event.status for event in again.events}, again.output
     assert again.writes() == []
     assert snapshots(controller) == settled
@@ -64,16 +59,15 @@ def refuse(
     controller: Controller,
     playbook: str = ROLLOUT,
     *options: str,
-    failing: int = 1,
     environment: dict[str, str] | None = None,
 ) -> str:
-    """Check mode and run fail with one message, before any call and change, for that number of hosts; returns it."""
+    """Check mode and run fail with one message, before any call and change, for one host; returns it."""
     before = snapshots(controller), controller.service.clients()
     messages: set[str] = set()
     for more in (["--check", "--diff"], []):
         run = controller.run(playbook, *more, *options, **(environment or {}))
         assert run.code == 2 and run.calls() == [], run.output
-        assert len(run.failures()) == failing, run.failures()
+        assert len(run.failures()) == 1, run.failures()
         # What only other tasks of the role read.
         assert not [event for event in run.events if event.status == "failed" and "use" in event.result], run.output
         messages.update(run.failures().values())
@@ -125,25 +119,20 @@ def diffs(run: Run) -> dict[str, tuple[str | None, str | None]]:
 
 
 def role_play(
-    controller: Controller, *, play: str = "", role: str = "", before: str = "meta: noop", facts: bool = False,
-    use: str = "import_role",
+    controller: Controller, *, play: str = "", role: str = "", before: str = "meta: noop", use: str = "import_role"
 ) -> str:  # fmt: skip
     tasks = f"- {before}\n- ansible.builtin.{use}: {{name: monitor.cloud.monitor_agent}}\n  {role}\n"
-    return controller.tasks(tasks, play=play, facts=facts)
+    return controller.tasks(tasks, play=play)
 
 
-def own_play(
-    controller: Controller, *, play: str = "", labels: str = "ansible_play_hosts_all", in_variable: bool = False,
-    facts: bool = False, **options: object,
-) -> str:  # fmt: skip
+def own_play(controller: Controller, *, play: str, **options: object) -> str:
     """A playbook without the role: it registers all hosts, then writes their files with these options."""
-    given = {"path": CONFIG, "content": "api_key=@api_key@\n", "registration": "registered", **options}
     register = {
-        "monitor.cloud.monitor_clients": {"labels": f"{{{{ {labels} }}}}", "include_keys": True},
+        "monitor.cloud.monitor_clients": {"labels": "{{ ansible_play_hosts_all }}", "include_keys": True},
         "run_once": True,
         "delegate_to": "localhost",
         "become": False,
         "register": "registered",
     }
-    write = {"name": CONFIGURE, "monitor.cloud.agent_config": "{{ options }}" if in_variable else given}
-    return controller.tasks(json.dumps([register, {**write, "vars": {"options": given}}]), play=play, facts=facts)
+    write = {"name": CONFIGURE, "monitor.cloud.agent_config": {"path": CONFIG, "registration": "registered", **options}}
+    return controller.tasks(json.dumps([register, write]), play=play)

@@ -45,17 +45,11 @@ def write(name: str, head: Row, measured: Iterable[Row], *, keys: int = 0) -> No
     if keys:
         again = [row[:keys] for row in new]
         kept = [row for row in rows(name) if row[:keys] not in again]
-        new = sorted([*new, *kept], key=lambda row: _natural(row[:keys]))
+        new = sorted([*new, *kept], key=lambda row: row[:keys])
     table = f"\n{markdown(head, new)}\n\nLast run: {_where()}.\n\n"
     text, times = _mark(name).subn(lambda marks: marks[1] + table + marks[3], PAGE.read_text(encoding="utf-8"))
     assert times == 1, f"{PAGE} has no table {name}"
     PAGE.write_text(text, encoding="utf-8")
-
-
-def _natural(row: Sequence[str]) -> list[list[tuple[int, str]]]:
-    return [
-        [(int(part or 0), "") if part.isdigit() else (0, part) for part in re.split(r"(\d+)", cell)] for cell in row
-    ]
 
 
 def _where() -> str:
