@@ -2,16 +2,15 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The files in examples/ do what they are for. Those in guides are run by test_documents.py."""
+"""The files in examples/ and the demo do what they are for. Samples in guides are run by test_documents.py."""
 
 import json
 import re
 import shutil
 
-import yaml
-
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.runs import CORE, Local, texts
+from ansible_collections.monitor.cloud.tests.tools import demo
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
 EXAMPLES = CHECKOUT / "examples"
@@ -59,18 +58,5 @@ def test_ansible_pull(single: Local, emulator: Emulator) -> None:
     assert texts([client]) == {client["label"]: (directory / "agent.conf").read_text(encoding="utf-8")}
 
 
-def test_the_job_template_and_its_survey(single: Local, emulator: Emulator) -> None:
-    (template,) = yaml.safe_load((EXAMPLES / "awx_job_template.yml").read_text(encoding="utf-8"))[
-        "controller_templates"
-    ]
-    questions = template["survey_spec"]["spec"]
-    assert all(each["default"] in each.get("choices", [each["default"]]) for each in questions)
-    given = {each["variable"]: each["default"] for each in questions}
-    # What is typed into a survey is text, and an extra variable.
-    given |= {"monitor_agent_config_path": str(single.directory / "agent.conf"), "monitor_agent_service": ""}
-    playbook = single.directory / template["playbook"]
-    playbook.write_text("- ansible.builtin.import_playbook: monitor.cloud.rollout\n", encoding="utf-8")
-    options = ("-e", json.dumps(given))
-    check, done, again = (single.succeed(str(playbook), *options, *more) for more in (["--check"], [], []))
-    assert (check.writes(), done.writes(), again.writes()) == ([], ["create_client web-1"], [])
-    assert (single.directory / "agent.conf").read_text(encoding="utf-8") == texts(emulator.clients())["web-1"]
+def test_the_demo_succeeds() -> None:
+    assert demo.main() == 0
