@@ -149,10 +149,15 @@ def _names_of(labels: t.Sequence[str], hosts: t.Collection[str]) -> dict[str, st
     """
     names: dict[str, str] = {}
     owners: dict[str, str] = {}
+    # The role derives a label from a name such as web-1.example.com: the client of this label is that host.
+    known = {fields.client_label(host): host for host in hosts}
+    own = {label: known[label] for label in labels if label in known}
+    taken = set(own.values())
     for label in labels:
         name = f"client-{label}" if label in _RESERVED and label not in hosts else label
         # Every user of the account can choose labels: as a host name, ssh would run the label -oProxyCommand=COMMAND.
-        names[label] = name if fields.is_plain_name(name) else fields.derived_name(label)
+        usable = fields.is_plain_name(name) and name not in taken
+        names[label] = own.get(label) or (name if usable else fields.derived_name(label))
         if (other := owners.setdefault(names[label], label)) != label:
             raise InputError(
                 f"The clients {other!r} and {label!r} would be the same host {names[label]}. Rename one of them, "

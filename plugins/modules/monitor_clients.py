@@ -25,9 +25,9 @@ extends_documentation_fragment: [monitor.cloud._shared.api, monitor.cloud._share
   monitor.cloud._shared.sealed]
 options:
   labels:
-    description: Labels of the clients, 3 to 32 characters each. The filter P(monitor.cloud.client_labels#filter)
-      returns the labels of hosts. A number is an error, because YAML reads V(1.10) as V(1.1), and V(0123) as V(83). Put
-      numbers in quotes.
+    description: Labels of the clients, 3 to 32 characters each. To give the hosts of a group the labels that the role
+      uses, pass the group to the filter P(monitor.cloud.client_labels#filter), because many services do not accept dots
+      in labels. Put numbers in quotes: YAML reads V(1.10) as V(1.1), and V(0123) as V(83), so a number is an error.
     type: list
     elements: raw
     required: true

@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from ansible_collections.monitor.cloud.plugins.inventory.clients import EXAMPLES
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label, derived_name
 from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import CLIENT
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.certificates import loopback
@@ -77,12 +78,14 @@ def test_no_name_of_a_host_is_an_option_code_or_the_controller(inventory: Invent
 
 
 def test_a_host_of_another_source_keeps_its_variables_and_its_label(inventory: Inventory) -> None:
-    inventory.emulator.seed(labels=["localhost", "web.example.com"])
+    # Of two clients, the host has the client whose label the role derives from the name of the host.
+    inventory.emulator.seed(labels=["localhost", "web.example.com", "db.example.com", client_label("db.example.com")])
     (inventory.directory / "hosts").write_text(
-        "localhost ansible_connection=local\nweb.example.com\n", encoding="utf-8"
+        "localhost ansible_connection=local\nweb.example.com\ndb.example.com\n", encoding="utf-8"
     )
     hosts = inventory.hosts("ansible-inventory --list --export -i hosts")
-    assert set(hosts) == {"web-1", "web-2", "db-1", "localhost", "web.example.com"}
+    other = derived_name("db.example.com")
+    assert set(hosts) == {"web-1", "web-2", "db-1", "localhost", "web.example.com", "db.example.com", other}
     assert hosts["localhost"]["ansible_connection"] == "local"
     # Another user of the account, who chooses the labels of his clients, chooses none for this host.
     assert "monitor_agent_label" not in hosts["web.example.com"]

@@ -19,15 +19,14 @@ _NO_SERVICE = (
 )
 _SERVICE = {"service": "no-such-service"}
 _INSTALLER = {"install_command": "false"}
-_UNKNOWN = "the host does not know the user"
 _FAILED = "The installer of '{}' failed"
 # Variables of a host, a part of its error, and whether it gets a client.
 PLANS: list[tuple[dict[str, Any], str, bool]] = [
     ({}, "", True),
     (_SERVICE, _NO_SERVICE, False),
     ({**_SERVICE, "service_enabled": False}, _NO_SERVICE, False),
-    ({"config_owner": "unknown-user"}, f"{_UNKNOWN} unknown-user", False),
-    ({"config_group": "no-such-group"}, _UNKNOWN, False),
+    ({"config_owner": "unknown-user"}, "the host does not know the user unknown-user.", False),
+    ({"config_group": "no-such-group"}, "the host does not know the group no-such-group.", False),
     # An installer can add service and owner. Here it fails.
     ({**_SERVICE, **_INSTALLER}, _FAILED, True),
     ({"config_owner": "unknown-user", **_INSTALLER}, _FAILED, True),

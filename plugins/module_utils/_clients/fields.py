@@ -22,6 +22,8 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.resources i
 Client = t.Dict[str, t.Any]  # noqa: UP006
 
 SECRET_FIELDS = tuple(CLIENT.secret)
+# Check mode shows this text as the keys of a new client, so that a task that needs a key can be predicted.
+PREDICTED = "assigned-when-the-client-is-created"
 
 # Characters that only masks contain, not keys. A lone surrogate (\ud800-\udfff) can come from JSON, but no file can
 # contain a lone surrogate.
@@ -299,7 +301,9 @@ class Views:
         reason, key = self.masked.get(client["id"], ""), client.get("api_key")
         left_out = () if self._include_keys and not reason else SECRET_FIELDS
         secrets = [secret for name, secret in secrets_of(client).items() if name in left_out]
+        predicted = dict.fromkeys(SECRET_FIELDS, PREDICTED) if client["id"] is None and not left_out else {}
         return {
+            **predicted,
             **{
                 name: value
                 for name, value in client.items()

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import PREDICTED
 from ansible_collections.monitor.cloud.plugins.module_utils._service import resources
 from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import CLIENT, Resource
 from ansible_collections.monitor.cloud.plugins.modules import (
@@ -51,6 +52,14 @@ def test_present_and_absent_by_label_and_id(
     assert result["diff"]["before"] == ({"web1": client["key_fingerprint"]} if label else {})
     assert label != "www1" or result["diff"]["after"] == {"www1": client["key_fingerprint"]}
     assert [client["label"] for client in emulator.clients()] == left
+
+
+def test_check_mode_gives_a_new_client_placeholders_as_keys(emulator: Emulator) -> None:
+    """So that a template that uses the keys can be predicted."""
+    one = go(emulator, monitor_client, label="web1", include_keys=True, check_mode=True)["client"]
+    many = go(emulator, monitor_clients, labels=["web1"], include_keys=True, check_mode=True)["clients"]["web1"]
+    assert one == many and one["api_key"] == one["install_code"] == PREDICTED and one["key_fingerprint"] is None
+    assert PREDICTED not in str(go(emulator, monitor_client, label="web1", check_mode=True))
 
 
 @pytest.mark.parametrize("name", CLIENT.settable)

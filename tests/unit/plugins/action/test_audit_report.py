@@ -65,6 +65,7 @@ def test_an_audit_of_a_part_of_the_inventory_does_not_propose_adopt(
     [
         ({"artifact": "audit", "fail_on_drift": True}, "artifact cannot be used with fail_on_drift"),
         ({"json": "/dev/null"}, "could not be written to /dev/null"),
+        ({"json": "/dev/null"}, "could not be written to /dev/null"),
         ({"account": "missing"}, "There is no variable 'missing'."),
         ({"account": "{{ x }}"}, "account must be the name of a variable"),
     ],
