@@ -84,7 +84,7 @@ def test_the_key_of_a_file_that_is_as_desired_or_missing() -> None:
 @pytest.mark.parametrize(
     ("pattern", "text", "found", "state"),
     [
-        ("a=1\nkey=SSSS\n", "a=1\nkey=base64\n", "a=2\nkey=base64\n", "own"),
+        ("a=1\nkey=SSSS\n", "a=1\nkey=base64\n", "key=base64\n", "own"),
         ("a=1\nkey=SSSS\n", "a=1\nkey=base64\n", "a=1\nkey=other\n", "no_key"),
         ("a=1\nk=S\nc=S\n", "a=1\nk=x\nc=y\n", "k=x\nc=z\n", "no_key"),
         ("a=1\n", "a=1\n", "a=1\nb=2\n", "no_key"),

@@ -23,10 +23,10 @@ _KEY, _CODE = "0A1B2C3D-4E5F-6071-8293A4B5C6D7E8F9", "deadbeef0123456789deadbeef
 _CLIENT = {"id": 1, "label": "web-1", "api_key": _KEY, "install_code": _CODE}
 
 
-def _content(content: object, client: dict[str, Any] | None = None, **settings: int) -> Rendered:
+def _content(content: object, client: dict[str, Any] = _CLIENT, **settings: int) -> Rendered:
     unused: Any = None
     options = {"template": None, "content": content, "settings": settings}
-    return Rendered(unused, options, {}, Registered("web-1", client or _CLIENT, {}))
+    return Rendered(unused, options, {}, Registered("web-1", client, {}))
 
 
 def test_content_has_literal_placeholders() -> None:
