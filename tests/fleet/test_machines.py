@@ -150,9 +150,10 @@ def test_an_agent_that_can_not_run_fails_its_host(controller: Controller) -> Non
     }
     assert controller.run(ROLLOUT, "--check").failures() == expected
     ends = (
-        "The agent was started, but does not run: the service {} of {} is {}. See why on the host, by journalctl -u {}"
+        "The agent was started, but does not run: the service {} of {} is {}. Find the reason on the "
+        "host with journalctl -u {}"
     )
-    expected["db-1"] = ends.format(SERVICE, "db-1", "activating (it ends, and is started again)", SERVICE)
+    expected["db-1"] = ends.format(SERVICE, "db-1", "activating (it crashes repeatedly)", SERVICE)
     expected["db-2"] = ends.format(SERVICE, "db-2", "failed", SERVICE)
     run = controller.run()
     failures = run.failures()

@@ -113,8 +113,8 @@ def test_labels_are_deleted_as_they_are_and_printed_without_control_characters(t
 
 def test_variables_of_the_inventory_choose_no_host_and_no_label(two: Local) -> None:
     two.group_vars.update(labels=["old-1"], monitor_agent_state="present")
-    assert refuse(two, _RETIRE).startswith("Choose hosts by --limit")
-    reason = "These labels are of hosts in the inventory: web-1. Retire them by --limit"
+    assert refuse(two, _RETIRE).startswith("Choose hosts with --limit")
+    reason = "These hosts of the inventory have the labels: web-1. Retire the hosts with --limit"
     assert refuse(two, _RETIRE, "-e", "labels=web-1,old-1").startswith(reason)
     many = json.dumps({"labels": ["old-1"], "retire_limit": 2})
     assert "3 hosts and labels are more than retire_limit" in refuse(two, _RETIRE, "--limit", "all", "-e", many)
