@@ -236,7 +236,6 @@ def _call(state: State, request: Request, body: bytes) -> Call:
         "token": token.name if token else None,
         "authorization": "authorization" in request.headers,
         "connection": "{}:{}".format(*request.scope["client"]),
-        "user_agent": request.headers.get("user-agent"),
         "label": _label(state, body, parameter if operation and "clients" in path else None),
         "started": time.monotonic(),
         "ended": None,

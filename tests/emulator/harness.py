@@ -122,7 +122,7 @@ class Emulator:
         self._call("PUT", "plan", {"tier": tier})
 
     def set_token(self, name: str, **fields: Any) -> str:
-        """Make or replace a token: `scopes`, `grants`, `read_only_ids`. Returns what callers send."""
+        """Make or replace a token: `scopes`, `grants`. Returns what callers send."""
         self._call("PUT", "tokens", {name: fields})
         self._refresh_tokens()
         return self.tokens[name]

