@@ -151,7 +151,7 @@ def test_half_a_response_is_retried_unless_it_is_of_a_create() -> None:
         # The service gives errors with each 403.
         (403, {"message": "blocked"}, "/monitor/clients", "another server may have responded"),
         # Public: no token was sent.
-        (401, b"", "/regions", "another server may have responded"),
+        (401, {"errors": [{"reason": "no"}]}, "/regions", "another server may have responded"),
         (403, {"errors": [{"reason": "no"}]}, "/regions", "another server may have responded"),
     ],
 )
