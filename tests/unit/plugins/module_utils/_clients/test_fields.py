@@ -66,6 +66,7 @@ def test_a_message_names_up_to_twenty_and_counts_the_others() -> None:
 
 
 @given(st.text(max_size=40))
+@example("a" * 32)
 def test_length_is_all_that_is_checked(label: str) -> None:
     if 3 <= len(label) <= 32:
         check_label(label)
