@@ -160,7 +160,7 @@ class Report:
 
     @property
     def counts(self) -> dict[str, int]:
-        """The number of hosts by state, the worst state first, without states of no host."""
+        """The number of hosts by state, the worst state first. States without hosts are left out."""
         counted = collections.Counter(finding.state for finding in self.hosts)
         return {state: counted[state] for state in STATES if counted[state]}
 

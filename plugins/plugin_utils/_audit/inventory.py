@@ -41,7 +41,7 @@ def read_inventory(variables: Mapping[str, t.Any], config: t.Any) -> Inventory:
             own = hostvars[host]
             label = client_label(host, host_variables({host: own}, host).get("monitor_agent_label"))
             is_known = True
-            # Since 2.19, a failing template raises the error only when the value is used.
+            # Since ansible-core 2.19, a failing template raises the error only when the value is used.
             if str(own.get("monitor_agent_state")) == "absent":
                 inventory.absent.add(host)
         # A failed or excluded host can still have the result of an earlier audit, so ignore results of inactive hosts.
@@ -94,12 +94,12 @@ def host_variables(hostvars: Mapping[str, t.Any], host: str) -> Mapping[str, t.A
     try:
         own = hostvars[host]
         label = own.get("monitor_agent_label")
-        # Use the value: since 2.19, errors of templates and vaults are raised only when the value is used.
+        # Use the value: since ansible-core 2.19, errors of templates and vaults are raised only when the value is used.
         text = str(label)
     except Exception as error:
         reason = str(error).rstrip(".")
         raise InputError(f"monitor_agent_label of host {host}: {reason}. {_COUNTS}") from None
-    # Before 2.19, hostvars returns a failing template unchanged, and not marked as unsafe.
+    # Before ansible-core 2.19, hostvars returns a failing template unchanged, and not marked as unsafe.
     if not TRUSTS_MARKED and TEMPLATE.search(text) and not hasattr(label, "__UNSAFE__"):
         raise InputError(f"monitor_agent_label of host {host}: the template {text!r} fails. {_COUNTS}")
     return t.cast("Mapping[str, t.Any]", own)

@@ -51,7 +51,7 @@ _STEPS: dict[str, tuple[str, str]] = {
     "agent_stopped": ("rollout", "Start the agents. If an agent stops again, read the log on its host{log}."),
     "agent_disabled": ("rollout", "Let the agents start at boot."),
     "wrong_permissions": ("rollout", "Fix owner, group and mode of the configuration."),
-    "absent": ("rollout", "Remove the configuration, and the client with all its data: monitor_agent_state is absent."),
+    "absent": ("rollout", "monitor_agent_state is absent: remove the configuration, and the client with all its data."),
     "undecided": ("", f"These hosts were renamed, cloned, or are to be removed. {_PARTIAL}"),
 }
 _REPAIRED = {kind for kind, (playbook, _text) in _STEPS.items() if playbook == "rollout"} - {"rollout", "absent"}

@@ -133,7 +133,7 @@ def _value(text: str) -> str:
 
 
 def as_html(report: findings.Report, steps: Sequence[Step], address: str = "") -> str:
-    """Return the page. ``address``: the base URL of the service. The template escapes all values."""
+    """Return the HTML page. ``address``: the base URL of the service. The template escapes all values."""
     loader = jinja2.FileSystemLoader(_HERE)
     strict: dict[str, t.Any] = {"autoescape": True, "undefined": jinja2.StrictUndefined}
     environment = jinja2.Environment(loader=loader, trim_blocks=True, lstrip_blocks=True, **strict)
