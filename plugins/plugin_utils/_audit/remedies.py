@@ -98,7 +98,7 @@ def steps(
         groups.setdefault(_kind_of(finding, limited), []).append(finding)
     variables = {"not_audited": f"monitor_agent_audit_json={_NEW_AUDIT}"}
     labels, clones = {finding.label for finding in report.hosts}, groups.get("foreign_key", ())
-    # A rollout creates no new client for a host with the key of an orphan, unless this variable is set.
+    # Only with monitor_agent_replace_key, a rollout creates a new client for a host with the key of an orphan.
     if any("not_registered" in finding.states and finding.owner_label not in labels for finding in clones):
         variables["foreign_key"] = "monitor_agent_replace_key=true"
     alike = [kind for kind in groups if kind in _REPAIRED - variables.keys()]

@@ -45,7 +45,7 @@ def table(report: Report, steps: Sequence[Step]) -> str:
 
 
 def shown(text: str) -> str:
-    """Return text without characters that control a terminal or reverse text. Names from outside can have these."""
+    """Return text without characters that control a terminal or reverse text. Host names can have them."""
     return printable(text, "\ufffd")
 
 
