@@ -43,7 +43,7 @@ def main() -> None:
         sys.exit(f"Cannot listen on port {options.port}: {reason}. Choose another: make emulator PORT=8090")
     except ValueError as error:
         sys.exit(f"emulator: {error}")
-    state = State(Store(), settings, default_tokens())
+    state = State(Store(), settings, default_tokens(options.token))
     if options.seed:
         seed(state, options.seed)
     _print_environment(options, listener.getsockname()[1], state)
@@ -54,6 +54,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="emulator", description="The monitoring service, for tests.")
     parser.add_argument("--port", type=int, default=8089, help="port; 0 takes a free one (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="start with this number of further clients")
+    parser.add_argument("--token", metavar="TEXT", help="the token that may read and write (default: a random one)")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="change a setting")
     parser.add_argument("--tls-cert", metavar="PATH", help="serve https with this certificate")
     parser.add_argument("--tls-key", metavar="PATH", help="and its key")

@@ -44,12 +44,13 @@ class Variant:
 
     brand: str
     update_verb: str
+    plan_empty_string: bool
     validate_responses: bool
 
 
 def variant_of(settings: Settings) -> Variant:
     validate = settings.validate_responses and not leaves_contract(settings)
-    return Variant(settings.brand, settings.update_verb, validate)
+    return Variant(settings.brand, settings.update_verb, settings.plan_empty_string, validate)
 
 
 @functools.cache
@@ -126,6 +127,8 @@ def _adapted(variant: Variant) -> dict[str, Any]:
     if variant.update_verb == "put_only":
         client = adapted["paths"][_CLIENT_PATH]
         client["put"] = client.pop("post")
+    if variant.plan_empty_string:
+        adapted["components"]["schemas"]["PlanInput"]["properties"]["monitor_subscription"]["enum"].append("")
     return adapted
 
 

@@ -108,6 +108,11 @@ def edited(fault: Fault, content: bytes) -> bytes:
     return json.dumps(response).encode()
 
 
+def extended(content: bytes) -> bytes:
+    """A response in which each object that has fields has one more."""
+    return json.dumps(json.loads(content or "{}", object_hook=lambda each: each and {**each, "beta": True})).encode()
+
+
 def _owners(value: Any, way: str) -> Iterator[tuple[dict[str, Any], str]]:
     """The objects that have the field at the end of the way, or could have it, and its name."""
     if isinstance(value, list):

@@ -22,7 +22,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .contract import Operation, ServiceError, Variant, client_values, error_response, operations_at, variant_of
-from .faults import Fault, edited, take
+from .faults import Fault, edited, extended, take
 from .state import LogEntry, State, Token
 from .store import LabelTaken
 
@@ -93,6 +93,8 @@ async def _response(state: State, call: Call, service: Service) -> Response:
         response = _faulty(fault) or response
     if fault and fault.kind == "edit" and 200 <= response.status_code < 300 and response.body:
         response.body = edited(fault, bytes(response.body))
+    if state.settings.extra_fields and response.headers.get("content-type") == "application/json":
+        response.body = extended(bytes(response.body))
     return response
 
 

@@ -9,6 +9,7 @@ that isn't 200. Tokens, scopes and grants were checked before, see `gate`.
 """
 
 import functools
+import json
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -16,7 +17,7 @@ from http import HTTPStatus
 from typing import Any
 
 from connexion import context
-from starlette.datastructures import QueryParams
+from starlette.datastructures import Headers, QueryParams
 
 from . import catalogue
 from .contract import ServiceError, client_values, examples
@@ -51,7 +52,10 @@ async def create_client(state: State, body: Body) -> Body:
         row = state.store.create(client_values({**body, "label": _stored(state, label)}))
     except LabelTaken as error:
         raise _duplicate(state) from error
-    return _shown(state, row)
+    client = _shown(state, row)
+    if state.settings.apps_as_integers:
+        client["apps"] = {name: int(value) for name, value in client["apps"].items()}
+    return client
 
 
 async def get_client(state: State, client_id: int) -> Body:
@@ -146,6 +150,7 @@ def _page(state: State, items: Sequence[Body], shown: Callable[[Body], Body] = d
     documented there.
     """
     settings = state.settings
+    items = [item for item in items if _matches(item, _filter())]
     page = _query_number("page", 1)
     if page < 1:
         raise ServiceError(400, "page must be at least 1.", "page")
@@ -158,6 +163,23 @@ def _page(state: State, items: Sequence[Body], shown: Callable[[Body], Body] = d
         raise ServiceError(404, "Not found")
     data = [shown(item) for item in items[(page - 1) * size : page * size]]
     return {"data": data, "page": page, "pages": pages, "results": len(items)}
+
+
+def _filter() -> Any:
+    """The filter in the header `X-Filter`."""
+    text = Headers(raw=context.scope["headers"]).get("x-filter", "{}")
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise ServiceError(400, "X-Filter must be valid JSON.") from error
+
+
+def _matches(item: Body, given: Any) -> bool:
+    """Whether the fields have these values; `+and` is a list of filters, as clients of the service send it."""
+    return all(
+        all(_matches(item, part) for part in value) if name == "+and" else item.get(name) == value
+        for name, value in given.items()
+    )
 
 
 def _query_number(name: str, default: int) -> int:

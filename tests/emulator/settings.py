@@ -60,6 +60,9 @@ class Settings:
     list_lag: int = _setting(0, _MOVING, "How many reads of the list lack a client, from when it was created on.")
     lists_deleted: bool = _setting(False, _MOVING, "Whether the list still has clients that were deleted.")
 
+    apps_as_integers: bool = _setting(False, "`apps`", "0 and 1 in the response to a create.")
+    extra_fields: bool = _setting(False, "unknown fields", "A field more in every object that has fields.")
+    plan_empty_string: bool = _setting(False, "plan `null`", "Take an empty text for null.")
     region_availability: str = _choice(
         "region availability of one region", "The first record of the region, or an array of all.", ("record", "array")
     )
@@ -84,6 +87,7 @@ def leaves_contract(settings: Settings) -> bool:
     return (
         settings.mask_kind == "missing"
         or bool(settings.null_labels)
+        or settings.apps_as_integers
         or settings.region_availability == "array"
         or settings.error_field != "empty"
         or settings.delete_status == HTTPStatus.NO_CONTENT

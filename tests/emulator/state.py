@@ -53,11 +53,11 @@ def new_token(
     return Token(name, value or secrets.token_hex(32), frozenset(scopes), grants or {})
 
 
-def default_tokens() -> dict[str, Token]:
-    """Tokens by name: one with all rights, one that only reads, and one without the plan."""
+def default_tokens(value: str | None = None) -> dict[str, Token]:
+    """Tokens by name: one with all rights, which has this value, one that only reads, and one without the plan."""
     granted: dict[str, Any] = {"account_access": "read_write", "monitor_subscription": True, "add_monitor": True}
     tokens = [
-        new_token("read_write", grants=granted),
+        new_token("read_write", grants=granted, value=value),
         new_token("read_only", [READ_ONLY], {"account_access": "read_only"}),
         new_token("no_plan"),
     ]

@@ -10,7 +10,7 @@ import shutil
 
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.runs import CORE, Local, texts
-from ansible_collections.monitor.cloud.tests.tools import demo
+from ansible_collections.monitor.cloud.tests.tools import demo, picture
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
 EXAMPLES = CHECKOUT / "examples"
@@ -58,5 +58,6 @@ def test_ansible_pull(single: Local, emulator: Emulator) -> None:
     assert texts([client]) == {client["label"]: (directory / "agent.conf").read_text(encoding="utf-8")}
 
 
-def test_the_demo_succeeds() -> None:
+def test_the_picture_in_readme_shows_the_page_of_the_demo() -> None:
     assert demo.main() == 0
+    assert picture.digest() in demo.PICTURE.read_bytes(), "The page has changed: run make picture, and look at it"

@@ -53,8 +53,9 @@ def _story(emulator: Emulator, **options: Any) -> None:
         {"update_verb": "put_only", "error_field": "missing"},
         {"delete_status": 204, "error_field": "null", "past_end": "empty", "strict_labels": True},
         {"brand": "acme", "page_size_max": 100},
+        {"apps_as_integers": True, "extra_fields": True, "plan_empty_string": True},
     ],
-    ids=["put", "204", "acme"],
+    ids=["put", "204", "acme", "more fields"],
 )
 def test_all_operations_in_one_sequence(emulator: Emulator, settings: dict[str, Any]) -> None:
     """Observed: "label on create", "product word": a label is always sent; paths, tiers and fields have the word."""
