@@ -27,7 +27,7 @@ options:
   labels:
     description: Labels of the clients, 3 to 32 characters each. To give the hosts of a group the labels that the role
       uses, pass the group to the filter P(monitor.cloud.client_labels#filter), because many services do not accept dots
-      in labels. Put numbers in quotes: YAML reads V(1.10) as V(1.1), and V(0123) as V(83), so a number is an error.
+      in labels. A number is an error, because YAML reads V(1.10) as V(1.1). Put numbers in quotes.
     type: list
     elements: raw
     required: true

@@ -175,7 +175,7 @@ REFUSED: dict[str, tuple[dict[str, t.Any], list[int], str]] = {
             (
                 "roles without the first",
                 "{play: {roles: [{role: ROLE, when: inventory_hostname != 'FIRST'}]}}",
-                "Use the condition on ansible.builtin.include_role instead of import_role or roles; instead of a depe",
+                "use a task with ansible.builtin.include_role, and set the condition there",
             ),
         )
     },

@@ -116,8 +116,8 @@ def test_an_agent_that_stopped_is_started_and_its_host_fails_if_it_stops_again(c
     for each in (predicted, run):
         assert (each.changed_hosts(), each.changed_hosts(RESTART)) == (set(), {"web-1", "db-1"}), each.output
     assert run.failures() == {
-        "db-1": "The agent was started, but does not run: the service monitor-agent of db-1 is inactive. See why on "
-        "the host, by journalctl -u monitor-agent, then run again."
+        "db-1": "The agent was started, but does not run: the service monitor-agent of db-1 is inactive. Find the "
+        "reason on the host with journalctl -u monitor-agent, then run again."
     }
     hosts["web-1"].run("[ -e /opt/agent-started ]")
     controller.succeed("monitor.cloud.retire", "--limit", "web-1")

@@ -99,7 +99,7 @@ def test_every_state_at_once(fleet: Local, whole: Run) -> None:
     assert document["account"]["next_tier"]["id"] == "monitor-40"
 
     forms = {form: (fleet.directory / f"whole.{form}").read_text(encoding="utf-8") for form in FORMS}
-    assert f"of the account at <bdi>{fleet.service.base_url}</bdi>" in forms["html"]
+    assert f"for the account at <bdi>{fleet.service.base_url}</bdi>" in forms["html"]
     made = re.search(r"\nmonitor_cloud_audit_timestamp_seconds (\d+)\n", forms["metrics"])
     assert made and time.time() - 300 <= int(made[1]) <= time.time()
     assert not [host for host in EXPECTED if f'"{host}"' in forms["metrics"]]

@@ -240,7 +240,7 @@ def test_an_agent_is_rolled_out_from_a_repository_and_uninstalled(
         machine.run(f"dpkg --purge {PACKAGED}; systemctl daemon-reload; rm -rf /var/lib/apt/lists/*")
         assert audit(controller) == {"web-1": ["agent_stopped"]}
         assert controller.succeed("monitor.cloud.rollout", "--check").changed_hosts(RESTART) == {"web-1"}
-        assert controller.succeed().of("Install the packages again, with new lists of packages").keys() == {"web-1"}
+        assert controller.succeed().of("Install the packages again, with new package lists").keys() == {"web-1"}
         assert reporting(controller) == own(controller) and audit(controller) == {"web-1": []}
         assert controller.succeed(*retire, "--check").writes() == []
         assert reporting(controller) == own(controller)

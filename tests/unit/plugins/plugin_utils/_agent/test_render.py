@@ -26,7 +26,7 @@ _CLIENT = {"id": 1, "label": "web-1", "api_key": _KEY, "install_code": _CODE}
 def _content(content: object, client: dict[str, Any] = _CLIENT, **settings: int) -> Rendered:
     unused: Any = None
     options = {"template": None, "content": content, "settings": settings}
-    return Rendered(unused, options, {}, Registered("web-1", client, {}))
+    return Rendered(unused, options, {}, Registered("web-1", client or _CLIENT, {}))
 
 
 def test_content_has_literal_placeholders() -> None:
@@ -53,10 +53,10 @@ def rendering(tmp_path: Path) -> Render:
     action = action_of(ActionModule, {}, variables)
     action._task = types.SimpleNamespace(async_val=0, get_search_path=lambda: [str(tmp_path)], _role=None)
 
-    def render(text: str | bytes, client: dict[str, Any] = _CLIENT, **settings: Any) -> Rendered:
+    def render(text: str | bytes, client: dict[str, Any] | None = None, **settings: Any) -> Rendered:
         (tmp_path / "own.j2").write_bytes(text if isinstance(text, bytes) else text.encode())
         options = {"template": "own.j2", "content": None, "settings": settings}
-        return Rendered(action, options, variables, Registered("web-1", client, {}))
+        return Rendered(action, options, variables, Registered("web-1", client or _CLIENT, {}))
 
     return render
 
