@@ -137,15 +137,17 @@ class Http:
     def _attempt(self, operation: Operation, query: Object | None, body: Object | None) -> t.Any:
         url, timeout, content = self.settings.base_url + operation.path, self.settings.timeout, bytearray()
         token = self.settings.token if operation.access else None
-        options: Object = {"params": query, "json": body, "timeout": (min(timeout, _FIRST_CONTACT), timeout)}
         if self._stopped.wait(max(0.0, self.paused_until - time.monotonic())):
             raise ApiError("interrupted")
         with self._lock:
             self.usage["requests"] += 1
-        headers = {"Authorization": f"Bearer {token}"} if token else None
+        session, headers = self._session, {"Authorization": f"Bearer {token}"} if token else {}
+        request = requests.Request(
+            operation.method, url, {**session.headers, **headers}, params=query, json=body, cookies=session.cookies
+        )
         try:
-            with self._session.request(
-                operation.method, url, headers=headers, allow_redirects=False, stream=True, **options
+            with session.send(
+                request.prepare(), timeout=(min(timeout, _FIRST_CONTACT), timeout), allow_redirects=False, stream=True
             ) as response:
                 # Make a body shorter than Content-Length an error: urllib3 2 does so by default, urllib3 1.26 does not.
                 response.raw.enforce_content_length = True
