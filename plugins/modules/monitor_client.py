@@ -125,8 +125,7 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
             # Some masks look like keys, but several clients have the same mask: so read all clients.
             current = api.list_clients()
     warnings, dummy = apply.ensure_capacity(api, [change], len(current))
-    # If id is set, the task has just read the client, so it need not read the client again before a delete.
-    (done,) = apply.carry_out(api, [change], check_mode=check_mode, reread=client_id is None)
+    (done,) = apply.carry_out(api, [change], check_mode=check_mode)
     if done.error is not None:
         raise done.error
     change = done.change

@@ -43,8 +43,7 @@ _ALIKE = "The account has a client {!r}: the service treats both labels as equal
 class ChangeResult(t.NamedTuple):
     """A change and its result: the client that exists now (``{}`` for none), or the error that stopped the change.
 
-    ``change`` has the action ``none`` if another controller made the requested change first. ``tried`` is True if a
-    request was sent.
+    ``change`` has the action ``none`` if another controller made the change first. ``tried``: a request was sent.
     """
 
     change: Change
@@ -82,9 +81,7 @@ def ensure_capacity(
     """Raise InputError if the paid plan has no room for the clients to create; return warnings, and the cost as text.
 
     ``existing`` is the number of clients in the account. Deleted clients make room, because :func:`carry_out` deletes
-    before it creates. The plan is read only if ``changes`` create a client. The tiers are read only if the plan is too
-    small, or if check mode finds the free plan. Only check mode returns the cost. If the plan cannot be read, the
-    function returns a warning.
+    clients first. Only check mode returns the cost. If the plan cannot be read, the function returns a warning.
     """
     actions = [change.action for change in changes]
     if "create" not in actions:
@@ -105,19 +102,16 @@ def ensure_capacity(
     return [], plans.cost(use) if check_mode else ""
 
 
-def carry_out(api: Api, changes: Sequence[Change], *, check_mode: bool, reread: bool = True) -> list[ChangeResult]:
+def carry_out(api: Api, changes: Sequence[Change], *, check_mode: bool) -> list[ChangeResult]:
     """Make the changes, or only predict their results in check mode. Results have the order of the changes.
 
-    Rename clients first, then delete clients to make room in the plan, then create clients. With ``reread``, read each
-    client again right before the client is deleted.
-
-    If the change of one label fails, the changes of other labels go on. After an error that every label would get, the
-    other changes are not tried.
+    Rename clients first, then delete clients to make room in the plan, then create clients. If the change of one label
+    fails, go on with other labels. After an error that every label would get, do not try the other changes.
     """
     done = [ChangeResult(change, change.after, change.problem) for change in changes]
     if check_mode:
         return done
-    worker, api.total = _Worker(api, reread), sum(change.changed for change in changes)
+    worker, api.total = _Worker(api), sum(change.changed for change in changes)
     for action in ("rename", "update", "delete", "create"):
         numbers = [number for number, change in enumerate(changes) if change.action == action]
         todo = [changes[number] for number in numbers]
@@ -128,15 +122,13 @@ def carry_out(api: Api, changes: Sequence[Change], *, check_mode: bool, reread: 
 
 @dataclasses.dataclass
 class _Worker:
-    """The threads that make changes. The threads skip all other changes if each change would fail with the same error.
+    """The threads that make changes. The threads skip the other changes if each change would fail with the same error.
 
     One error is enough if the service cannot be reached, refuses the token or returns 429. For other errors, as many
-    changes as there are threads (at least three) must fail in a row. After a response about another object, the threads
-    make no more changes.
+    changes as there are threads (at least three) must fail in a row.
     """
 
     api: Api
-    reread: bool
     cause: ApiError | None = None
     in_a_row: int = 0
     lock: threading.Lock = dataclasses.field(default_factory=threading.Lock)
@@ -171,13 +163,10 @@ class _Worker:
         return done
 
     def _delete(self, change: Change) -> ChangeResult:
-        """Read the client again, and delete the client unless it was renamed after the list was read.
-
-        If the read does not find the client, still send the delete request: a replica of the service may be late.
-        """
-        before = client = change.before
-        if self.reread:
-            client = self.api.get_client(before["id"], labelled=before["label"] is not None) or before
+        """Read the client again, and delete the client unless it was renamed after the list was read."""
+        before = change.before
+        # If the read does not find the client, a replica can be late: still send the delete request.
+        client = self.api.get_client(before["id"], labelled=before["label"] is not None) or before
         if client["label"] != before["label"]:
             return ChangeResult(absent(change.label), client)
         self.api.delete_client(before["id"], change.label)
@@ -202,8 +191,7 @@ def views_of(
     """Return the views of ``clients``, and the clients, with their keys if the service shows the keys.
 
     ``known`` are all clients of the account. Some services mask keys in lists only. So with ``include_keys`` read each
-    masked client by its id. Stop if the service masks the first client there too. Raise ApiError if such a read fails,
-    except for a status that means that the service shows clients only in lists.
+    masked client by its id, unless the service masks the first client there too. Raise ApiError if a read fails.
     """
 
     def read(client: fields.Client) -> fields.Client:
@@ -235,10 +223,9 @@ def not_deleted(done: Sequence[ChangeResult]) -> list[str]:
 def _create_all(worker: _Worker, changes: Sequence[Change]) -> list[ChangeResult]:
     """Create clients. If the outcome of a create request is unknown, or its label is taken, read the list of clients.
 
-    No label gets two clients. If the outcome of a create request is unknown, retry the request only if the list does
-    not have its label. If the first request was only late, the service refuses the retry because the label is taken.
-    Then this task created the client: retry until the list has the client. If a label is taken for any other reason,
-    and the list does not have it, report an error. Give up after ``retry_timeout`` seconds without a new client.
+    No label gets two clients: retry a request with an unknown outcome only if the list does not have its label. If the
+    first request was only late, the service refuses the retry because the label is taken. Then this task created the
+    client: retry until the list has the client. Give up after ``retry_timeout`` seconds without a new client.
     """
     done: dict[str, ChangeResult] = {}
     todo, unknown, http = list(changes), set[str](), worker.api.http
@@ -300,10 +287,7 @@ def _bare(label: str) -> str:
 
 
 def _resolved(api: Api, ambiguous: Sequence[ChangeResult], unknown: t.Collection[str]) -> list[ChangeResult]:
-    """Read the list of clients to find the outcome of failed create requests, and return a result for each request.
-
-    Each result is one of: this task created the client, another controller created the client, no client exists.
-    """
+    """Read the list of clients to find the outcome of failed create requests, and return a result for each request."""
     try:
         existing = api.find_clients([entry.change.label for entry in ambiguous])
     except ApiError as failure:

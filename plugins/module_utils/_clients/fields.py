@@ -176,7 +176,7 @@ def name_of(client: Client) -> str:
     return str(client["label"]) if client["label"] is not None else f"client {client['id']}"
 
 
-def why_masked(value: object, field: str) -> str:
+def why_masked(value: object, field: str = "api_key") -> str:
     """Return the reason why a value is a mask, without a comparison of clients; empty if the value can be real.
 
     An install code can be shorter than a key, and the same for all clients.
@@ -192,11 +192,6 @@ def why_masked(value: object, field: str) -> str:
         return few if letters < _LEAST_LETTERS else ""
     few = f"The {field} has {len(value)} characters; a key has at least {_SHORTEST_KEY}."
     return few if len(value) < _SHORTEST_KEY else ""
-
-
-def is_masked(value: object, field: str = "api_key") -> bool:
-    """Whether a value is a mask; no comparison with other clients is needed."""
-    return bool(why_masked(value, field))
 
 
 def mask_reason(client: t.Mapping[str, t.Any]) -> str:
@@ -215,7 +210,7 @@ def with_remedy(reason: str) -> str:
 
 def secrets_of(client: t.Mapping[str, t.Any]) -> dict[str, str]:
     """Return the secrets of a client by the name of the field, without masks."""
-    return {name: client[name] for name in SECRET_FIELDS if not is_masked(client.get(name), name)}
+    return {name: client[name] for name in SECRET_FIELDS if not why_masked(client.get(name), name)}
 
 
 def why_unusable(client: t.Mapping[str, t.Any]) -> str:
@@ -227,7 +222,7 @@ def why_unusable(client: t.Mapping[str, t.Any]) -> str:
         if name not in SECRET_FIELDS:
             if match := next(filter(None, map(_LINE_END.search, _texts(value))), None):
                 return f"the field {name!r} contains the line end {_name_of(match[0])}"
-        elif not is_masked(value, name):
+        elif not why_masked(value, name):
             if match := _NOT_OF_KEYS.search(value):
                 return f"the {name} contains {_name_of(match[0])}; only letters, digits and ._~+/=:@- are allowed"
             if len(_LETTER_OR_DIGIT.findall(value)) < _LEAST_LETTERS:
@@ -293,8 +288,7 @@ class Views:
         """Return a client for a result: without secrets, with ``key_fingerprint`` and ``keys_masked``.
 
         With ``include_keys``, the client keeps its two secrets, except masks: a template that uses a mask must fail.
-        Without ``include_keys``, remove any other field that contains a secret, such as an install command, but keep id
-        and label.
+        Without ``include_keys``, remove other fields that contain a secret, such as an install command.
         """
         if not client:
             return {}

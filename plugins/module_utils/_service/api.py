@@ -72,9 +72,8 @@ class Api:
 
     def count_clients(self) -> int:
         """Return the number of clients. One request is enough if the service reports ``results``."""
-        results = self._call(resources.CLIENT.list_all._replace(purpose="count the clients"), response.page_of)[
-            "results"
-        ]
+        operation = resources.CLIENT.list_all._replace(purpose="count the clients")
+        results = self._call(operation, response.page_of)["results"]
         return len(self.list_clients()) if results is None else results
 
     def _client(self, value: t.Any, *, labelled: bool = False) -> Object:

@@ -22,13 +22,13 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields impo
     client_label,
     escaped,
     fingerprint,
-    is_masked,
     labels_of_hosts,
     listed,
     mask_reason,
     masked,
     matching,
     secrets_of,
+    why_masked,
     why_unusable,
 )
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
@@ -132,9 +132,9 @@ def test_masks_and_keys() -> None:
     """Observed: "key format": opaque."""
     masks: list[Any] = [None, "", "a" * 15, "[REDACTED]", "*" * 36, f"{_KEY[:-3]}***", f"{_KEY} ", f"{_KEY} \n"]
     masks += [f"<{_KEY}>", f"{_KEY[:20]}…", f"{_KEY}\x7f", f"{_KEY}\x9b", "\ud800" * 40, 1234567890123456, [_KEY]]
-    assert [value for value in masks if not is_masked(value)] == []
+    assert [value for value in masks if not why_masked(value)] == []
     keys = [_KEY, "a" * 16, "0123456789abcdef" * 3, "k-with.dots:and/more==", f"{_KEY}$(touch)", f"{_KEY}\n"]
-    assert [value for value in keys if is_masked(value)] == []
+    assert [value for value in keys if why_masked(value)] == []
 
 
 def test_a_key_on_two_clients_is_a_mask() -> None:
