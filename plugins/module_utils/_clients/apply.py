@@ -2,10 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Functions that make the changes of :mod:`.changes`, several at a time.
-
-A create request is retried until its outcome is known.
-"""
+"""Functions that send the requests for a list of changes to the service, several requests at a time."""
 
 from __future__ import annotations
 
@@ -30,20 +27,21 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
 )
 from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import SUBSCRIPTION
 
-# If at least this many changes fail in a row, assume a common cause, and skip the other changes.
+# If at least this many changes fail in a row, the failures probably have one cause: skip the other changes.
 _LEAST_IN_A_ROW = 3
-# Statuses of a service that shows clients only in lists: the service refuses to return one client.
+# Some services show clients only in lists, and respond with these statuses to a request for one client.
 _NOT_READABLE = (403, 404, 405, 501)
-# Words in the error that a service returns if another client has the label; each service has its own text.
+# If another client has the label, the error of the service contains one of these words.
 _TAKEN = re.compile(r"uniq|taken|exists|duplicate|in use|conflict|already", re.IGNORECASE)
 _NOT_LISTED = "Another client has the label, but this token does not see it. Use a token that sees all clients."
-_ALIKE = "The account has a client {!r}: the service treats both labels as equal. Use that label, or another one."
+_ALIKE = "The account has a client {!r}, and the service treats both labels as equal. Use this label, or another label."
 
 
 class ChangeResult(t.NamedTuple):
-    """A change and its result: the client that exists now (``{}`` for none), or the error that stopped the change.
+    """A change with its result: the client that exists after the change, or the error that stopped the change.
 
-    ``change`` has the action ``none`` if another controller made the change first. ``tried``: a request was sent.
+    If another controller made the requested change first, ``change`` has the action ``none``. ``tried`` is True if this
+    task sent a request for the change.
     """
 
     change: Change
@@ -53,12 +51,15 @@ class ChangeResult(t.NamedTuple):
 
     @property
     def renamed_meanwhile(self) -> bool:
-        """Whether this task kept a client that another controller renamed. If so, ``change`` is :func:`absent`."""
+        """Whether this task did not delete the client because another controller had renamed the client."""
         return bool(self.client) and not self.change.changed and not self.change.after
 
 
 def _read_by_id(api: Api, client: fields.Client) -> fields.Client:
-    """Read a listed client by id. Return ``{}`` for a deleted client; the listed client if the service refuses."""
+    """Read a client of a list again by its id, and return ``{}`` if the client was deleted.
+
+    If the service shows clients only in lists, return the client of the list.
+    """
     try:
         return api.get_client(client["id"]) or {}
     except ApiError as error:
@@ -68,7 +69,7 @@ def _read_by_id(api: Api, client: fields.Client) -> fields.Client:
 
 
 def without_deleted(api: Api, current: Sequence[fields.Client], labels: t.Collection[str]) -> list[fields.Client]:
-    """Read the clients of ``labels`` by id, because a list may be late. Return the list without deleted clients."""
+    """Return a list without deleted clients: the list can be late, so read each client with one of ``labels`` by id."""
     to_verify = [client for client in current if client["label"] in labels]
     read = api.http.each(functools.partial(_read_by_id, api), to_verify)
     deleted = {client["id"] for client, by_id in zip(to_verify, read) if not by_id}
@@ -80,8 +81,9 @@ def ensure_capacity(
 ) -> tuple[list[str], str]:
     """Raise InputError if the paid plan has no room for the clients to create; return warnings, and the cost as text.
 
-    ``existing`` is the number of clients in the account. Deleted clients make room, because :func:`carry_out` deletes
-    clients first. Only check mode returns the cost. If the plan cannot be read, the function returns a warning.
+    ``existing`` is the number of clients in the account. :func:`carry_out` deletes clients before it creates clients,
+    so clients to delete count as room in the plan. If the plan cannot be read, return a warning. Return the cost only
+    in check mode.
     """
     actions = [change.action for change in changes]
     if "create" not in actions:
@@ -94,7 +96,7 @@ def ensure_capacity(
     used, new = existing - actions.count("delete"), actions.count("create")
     tiers: list[plans.Tier] = []
     if plans.is_too_small(plans.use_of_plan(used, new, plan, [])) or (check_mode and not plan):
-        # The tiers only add a hint to the message, so ignore an error of this request.
+        # The list of tiers only adds a hint to a message, so ignore an error of this request.
         with contextlib.suppress(MonitorError):
             tiers = api.find(SUBSCRIPTION)
     use = plans.use_of_plan(used, new, plan, tiers)
@@ -103,10 +105,10 @@ def ensure_capacity(
 
 
 def carry_out(api: Api, changes: Sequence[Change], *, check_mode: bool) -> list[ChangeResult]:
-    """Make the changes, or only predict their results in check mode. Results have the order of the changes.
+    """Make changes, and return a result for each change in the same order. In check mode, only predict the results.
 
-    Rename clients first, then delete clients to make room in the plan, then create clients. If the change of one label
-    fails, go on with other labels. After an error that every label would get, do not try the other changes.
+    Rename clients first, then delete clients to make room in the plan, then create clients. If a change fails, continue
+    with the other changes, unless all other changes would fail with the same error.
     """
     done = [ChangeResult(change, change.after, change.problem) for change in changes]
     if check_mode:
@@ -122,10 +124,10 @@ def carry_out(api: Api, changes: Sequence[Change], *, check_mode: bool) -> list[
 
 @dataclasses.dataclass
 class _Worker:
-    """The threads that make changes. The threads skip the other changes if each change would fail with the same error.
+    """Threads that make changes, and skip all further changes if each change would fail with the same error.
 
-    One error is enough if the service cannot be reached, refuses the token or returns 429. For other errors, as many
-    changes as there are threads (at least three) must fail in a row.
+    The threads stop after one error if the service cannot be reached, refuses the token or returns 429. After other
+    errors, the threads stop if several changes fail in a row: as many as there are threads, and at least three.
     """
 
     api: Api
@@ -134,7 +136,7 @@ class _Worker:
     lock: threading.Lock = dataclasses.field(default_factory=threading.Lock)
 
     def start(self, changes: Sequence[Change]) -> list[ChangeResult]:
-        """Make changes of one kind, even if an error stopped another kind. Make no change after a WrongObjectError."""
+        """Make changes of one kind. Ignore an error that stopped changes of another kind, except a WrongObjectError."""
         self.in_a_row = 0
         if not isinstance(self.cause, WrongObjectError):
             self.cause = None
@@ -163,9 +165,9 @@ class _Worker:
         return done
 
     def _delete(self, change: Change) -> ChangeResult:
-        """Read the client again, and delete the client unless it was renamed after the list was read."""
+        """Read the client again, and delete the client unless the client was renamed after the list was read."""
         before = change.before
-        # If the read does not find the client, a replica can be late: still send the delete request.
+        # If the read does not find the client, send the delete request too, because a replica can be late.
         client = self.api.get_client(before["id"], labelled=before["label"] is not None) or before
         if client["label"] != before["label"]:
             return ChangeResult(absent(change.label), client)
@@ -173,12 +175,12 @@ class _Worker:
         return ChangeResult(change, {})
 
     def _record(self, change: Change, error: ApiError) -> None:
-        # An error with a status 404 or 409, or about the label, concerns only one label or client.
+        # An error with the status 404 or 409, or an error about the label, concerns only one client.
         if error.status in (404, 409) or error.names_field("label"):
             self.in_a_row = 0
             return
         self.in_a_row += 1
-        # Http has retried these errors already (except a create request without a response): each change would fail.
+        # Http already retried requests with these errors (except create requests), so each further change would fail.
         certain = error.status in (None, 401, 429) and (change.action != "create" or error.outcome != "unknown")
         every = certain or self.in_a_row >= max(self.api.http.settings.concurrency, _LEAST_IN_A_ROW)
         if isinstance(error, WrongObjectError) or (self.cause is None and every):
@@ -188,10 +190,10 @@ class _Worker:
 def views_of(
     api: Api, known: Sequence[fields.Client], clients: Sequence[fields.Client], *, include_keys: bool
 ) -> tuple[fields.Views, list[fields.Client]]:
-    """Return the views of ``clients``, and the clients, with their keys if the service shows the keys.
+    """Return the views of ``clients``, and ``clients`` with their keys if the service shows the keys.
 
-    ``known`` are all clients of the account. Some services mask keys in lists only. So with ``include_keys`` read each
-    masked client by its id, unless the service masks the first client there too. Raise ApiError if a read fails.
+    ``known`` are all clients of the account. Some services mask keys only in lists, so with ``include_keys`` read each
+    masked client by its id. If the first client that is read by its id is masked too, do not read the other clients.
     """
 
     def read(client: fields.Client) -> fields.Client:
@@ -211,7 +213,7 @@ def views_of(
 
 
 def not_deleted(done: Sequence[ChangeResult]) -> list[str]:
-    """Return a warning for each client that was not deleted because it had been renamed."""
+    """Return a warning for each client that was not deleted because another controller had renamed the client."""
     return [
         f"Client {entry.client['id']} was not deleted, because it was renamed: its label was {entry.change.label!r} "
         f"when the list was read, and is {entry.client['label']!r} now."
@@ -223,9 +225,9 @@ def not_deleted(done: Sequence[ChangeResult]) -> list[str]:
 def _create_all(worker: _Worker, changes: Sequence[Change]) -> list[ChangeResult]:
     """Create clients. If the outcome of a create request is unknown, or its label is taken, read the list of clients.
 
-    No label gets two clients: retry a request with an unknown outcome only if the list does not have its label. If the
-    first request was only late, the service refuses the retry because the label is taken. Then this task created the
-    client: retry until the list has the client. Give up after ``retry_timeout`` seconds without a new client.
+    No label gets two clients. If the outcome of a create request is unknown, retry the request only if no client in the
+    list has the label. If the service refuses the retry because the label is taken, the first request was only late,
+    and created the client: retry until the list contains the client. Give up after ``retry_timeout`` seconds.
     """
     done: dict[str, ChangeResult] = {}
     todo, unknown, http = list(changes), set[str](), worker.api.http
@@ -269,7 +271,7 @@ def _is_ambiguous(error: MonitorError | None) -> bool:
 
 
 def _may_succeed_later(error: MonitorError | None, was_unknown: bool) -> bool:
-    """Whether to retry a create request. ``was_unknown``: an earlier request of this task may have taken the label."""
+    """Whether to retry a create request. ``was_unknown``: an earlier request of the task may have taken the label."""
     return isinstance(error, ApiError) and (
         error.outcome in ("unknown", "pending") or (was_unknown and _is_taken(error))
     )
@@ -282,7 +284,7 @@ def _is_taken(error: ApiError) -> bool:
 
 
 def _bare(label: str) -> str:
-    """Return a label in lower case without white space: some services treat labels as equal if only these differ."""
+    """Return a label in lower case without white space: some services ignore case and white space in labels."""
     return "".join(label.split()).casefold()
 
 
@@ -291,7 +293,7 @@ def _resolved(api: Api, ambiguous: Sequence[ChangeResult], unknown: t.Collection
     try:
         existing = api.find_clients([entry.change.label for entry in ambiguous])
     except ApiError as failure:
-        hint, purpose = "Run again: no label gets two clients.", "find out whether client {!r} was created"
+        hint, purpose = "Run again: no label gets a second client.", "find out whether client {!r} was created"
         return [
             entry._replace(error=dataclasses.replace(failure, purpose=purpose.format(entry.change.label), hint=hint))
             for entry in ambiguous
@@ -300,7 +302,7 @@ def _resolved(api: Api, ambiguous: Sequence[ChangeResult], unknown: t.Collection
     for entry in ambiguous:
         client, error, bare = existing.get(entry.change.label), _error(entry), _bare(entry.change.label)
         if client is None:
-            # Without a response the create request may still reach the service, so its outcome stays unknown.
+            # If there was no response, the create request can still reach the service: the outcome stays unknown.
             if error.outcome == "unknown" and error.status is not None:
                 error.outcome = "pending"
             if _is_taken(error):

@@ -22,18 +22,17 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.resources i
 Client = t.Dict[str, t.Any]  # noqa: UP006
 
 SECRET_FIELDS = tuple(CLIENT.secret)
-# Check mode shows this text as the keys of a new client, so that a task that needs a key can be predicted.
+# In check mode, a new client has this text in place of keys, so that check mode can predict tasks that need a key.
 PREDICTED = "assigned-when-the-client-is-created"
 
-# Characters that only masks contain, not keys. A lone surrogate (\ud800-\udfff) can come from JSON, but no file can
-# contain a lone surrogate.
+# Characters that only masks contain. JSON can contain a lone surrogate (\ud800-\udfff), but a file cannot.
 _MASK_CHARACTERS = re.compile(r"[\s\x00-\x1f\x7f-\x9f*\[\]<>…•\ud800-\udfff]")
 _SHORTEST_KEY = 16
-# Characters that a key may not have: they can be syntax of a configuration file, or invisible.
+# Characters that are not allowed in a key, because a character can be syntax of a configuration file, or invisible.
 _NOT_OF_KEYS = re.compile(r"[^A-Za-z0-9._~+/=:@-]")
 _LETTER_OR_DIGIT = re.compile(r"[A-Za-z0-9]")
 _LEAST_LETTERS = 8
-# The characters that end a line for str.splitlines.
+# The characters at which str.splitlines ends a line.
 _LINE_END = re.compile(r"[\n-\r\x1c-\x1e\x85\u2028\u2029]")
 _CHECK_ACCESS = (
     "A service masks keys if the token or its user lacks read-write access to the client: check the access of both. If "
@@ -44,27 +43,27 @@ _LONGEST_LABEL = 32
 _HASH_DIGITS = 8
 # docs/openapi.yaml (Label) limits only the length of a label, but some services accept only these characters.
 _PORTABLE = re.compile(r"[A-Za-z0-9_-]{3,32}")
-# Core splits the text '["web1", "web2"]' at the comma. The parts are not labels of clients, so prune would delete both.
+# Core splits the text '["web1", "web2"]' at the comma. No client has such a label, so prune would delete web1 and web2.
 _TEXT_OF_LIST = re.compile(r"\s*\[(\s*['\"].*|[^]]*,[^[]*)\]\s*", re.DOTALL)
-# Names that are not allowed as labels: all machines that run ansible-pull have these names, and would share one client.
+# Names that cannot be labels: all machines that run ansible-pull have such a name, and would share one client.
 _LOCAL_NAMES = ("localhost", "localhost.localdomain", "127.0.0.1", "::1")
 _NOT_PORTABLE = re.compile(r"[^A-Za-z0-9_-]+")
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 
 def as_text(label: t.Any, of_host: str = "") -> str:
-    """Return a label as text. Raise InputError if YAML read the label as another type: 1.10 as 1.1, 0123 as 83."""
+    """Return a label as text. Raise InputError if YAML read another type than text, such as 0123 as the number 83."""
     if isinstance(label, (dict, list)):
         # The value can be a client with keys, so the message does not show the value.
         raise InputError(f"A label{of_host} is a list or dictionary. Give a text, such as the label of a client.")
-    # Do not test for str, because text that core decrypted from a vault has another type.
+    # Do not test for the type str, because core has another type for text from a vault.
     if label is None or isinstance(label, (bool, int, float)):
         raise InputError(f"The label {label!r}{of_host} is not text. Put it in quotes.")
     return str(label)
 
 
 def check_label(label: str) -> None:
-    """Raise InputError unless the label has 3 to 32 characters; the service checks all other rules."""
+    """Raise InputError unless the label has 3 to 32 characters. The service checks all other rules for labels."""
     if not has_valid_length(label):
         raise InputError(
             f"The label {label!r} has {len(label)} character{'s' * (len(label) != 1)}; a label has "
@@ -74,7 +73,7 @@ def check_label(label: str) -> None:
 
 
 def check_own(label: str) -> None:
-    """Raise InputError if the label is, or is derived from, a name of localhost: every machine has these names."""
+    """Raise InputError if the label is a name of localhost, or is derived from such a name: every machine has these."""
     if label in _LOCAL_NAMES or label in map(client_label, _LOCAL_NAMES):
         raise InputError(
             f"{label!r} cannot be a label: every machine named localhost would share one key. Set monitor_agent_label "
@@ -104,10 +103,10 @@ def check_labels(labels: t.Sequence[str]) -> None:
 
 
 def client_label(host: str, own: t.Any = None) -> str:
-    """Return the label of a host: ``own``, which the inventory or an option sets, else the name of the host.
+    """Return the label of a host. ``own`` is the label that the inventory or an option sets, or None.
 
-    If some services do not accept the name as a label, return :func:`derived_name`. Raise InputError if ``own`` is not
-    text.
+    Without ``own``, return the name of the host, or :func:`derived_name` if some services do not accept this name as a
+    label. Raise InputError if ``own`` is not text.
     """
     if own not in (None, ""):
         return as_text(own, f" of host {host}")
@@ -115,7 +114,7 @@ def client_label(host: str, own: t.Any = None) -> str:
 
 
 def derived_name(name: str) -> str:
-    """Return the start of a name without special characters, ``-``, and 8 hex digits of a hash of the whole name."""
+    """Return a label from a name: the start without special characters, ``-``, and 8 hex digits of a hash."""
     head = _NOT_PORTABLE.sub("-", name)[: _LONGEST_LABEL - _HASH_DIGITS - 1].strip("-") or "host"
     return f"{head}-{fingerprint(name)[:_HASH_DIGITS]}"
 
@@ -128,9 +127,9 @@ def is_plain_name(name: str) -> bool:
 def labels_of_hosts(
     hosts: t.Sequence[str], all_hosts: t.Iterable[str], own_label: t.Callable[[str], t.Any]
 ) -> dict[str, str]:
-    """Return the label of each of ``hosts``. Raise InputError if a label is invalid, or if two hosts have one label.
+    """Return the label of each of ``hosts``. Raise InputError if a label is invalid, or if another host has the label.
 
-    The second host can be any of ``all_hosts``. ``own_label`` returns the label that the inventory sets for a host, or
+    ``all_hosts`` are all hosts of the inventory. ``own_label`` returns the label that the inventory sets for a host, or
     None.
     """
     requested = set(hosts)
@@ -151,7 +150,7 @@ def labels_of_hosts(
 
 
 def listed(names: t.Sequence[str], limit: int = 20, form: t.Callable[[str], str] = repr) -> str:
-    """Join names for a message, in quotes: the first names up to the limit, and the number of the other names."""
+    """Return names in quotes for a message: at most ``limit`` names, and the number of the other names."""
     more = len(names) - limit
     return ", ".join(map(form, names[:limit])) + (f" and {more} more" if more > 0 else "")
 
@@ -159,14 +158,14 @@ def listed(names: t.Sequence[str], limit: int = 20, form: t.Callable[[str], str]
 def compiled(pattern: str, option: str) -> re.Pattern[str]:
     """Compile the regular expression of an option. Raise InputError if the expression is invalid."""
     try:
-        # A label can contain a line break, and ".*" must match every label: so use DOTALL.
+        # Use DOTALL, because a label can contain a line break, and ".*" must match every label.
         return re.compile(pattern, re.DOTALL)
     except (re.error, OverflowError, RecursionError) as error:
         raise InputError(f"{option} {pattern!r} is not a valid regular expression: {error}.") from error
 
 
 def matching(pattern: str, option: str, labels: t.Sequence[str]) -> list[str]:
-    """Return the labels that the expression matches as a whole. Raise InputError if the expression is invalid."""
+    """Return the labels that a regular expression matches from start to end. Raise InputError if it is invalid."""
     expression = compiled(pattern, option)
     return [label for label in labels if expression.fullmatch(label)]
 
@@ -177,15 +176,15 @@ def name_of(client: Client) -> str:
 
 
 def why_masked(value: object, field: str = "api_key") -> str:
-    """Return the reason why a value is a mask, without a comparison of clients; empty if the value can be real.
+    """Return the reason why a value is certainly a mask; empty if the value can be a real secret.
 
-    An install code can be shorter than a key, and the same for all clients.
+    An install code can be shorter than a key, and all clients can have the same install code.
     """
     if not isinstance(value, str):
         return f"The {field} is missing, or is not text."
     # A key with a line break at its end is not a mask: why_unusable refuses such a key.
     if match := _MASK_CHARACTERS.search(value.rstrip("\r\n")):
-        return f"The {field} contains {_name_of(match[0])}: only masks do."
+        return f"The {field} contains {_name_of(match[0])}, which only masks contain."
     if field == "install_code":
         letters = len(_LETTER_OR_DIGIT.findall(value))
         few = f"The {field} has {letters} letters and digits; an install code has at least {_LEAST_LETTERS}."
@@ -197,19 +196,19 @@ def why_masked(value: object, field: str = "api_key") -> str:
 def mask_reason(client: t.Mapping[str, t.Any]) -> str:
     """Return the reason why the api_key or the install_code of a client is a mask; empty if both can be real.
 
-    An install code can be missing, because most templates need only the key.
+    A client without an install code is valid, because most templates need only the key.
     """
     given = [name for name in SECRET_FIELDS if name == "api_key" or client.get(name) is not None]
     return next(filter(None, (why_masked(client.get(name), name) for name in given)), "")
 
 
 def with_remedy(reason: str) -> str:
-    """Return the reason why keys are masked, and what the user can do."""
+    """Return the reason why keys are masked, and advice to the user."""
     return f"{reason} {_CHECK_ACCESS}"
 
 
 def secrets_of(client: t.Mapping[str, t.Any]) -> dict[str, str]:
-    """Return the secrets of a client by the name of the field, without masks."""
+    """Return the secrets of a client by the name of the field. Leave out masks."""
     return {name: client[name] for name in SECRET_FIELDS if not why_masked(client.get(name), name)}
 
 
@@ -251,15 +250,15 @@ def escaped(value: t.Any) -> t.Any:
 
 
 def fingerprint(key: str) -> str:
-    """Return the first 12 hexadecimal digits of the SHA-256 of a key: keys can be compared, but not read."""
+    """Return the fingerprint of a key: the first 12 hexadecimal digits of its SHA-256."""
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
 def masked(clients: t.Sequence[Client]) -> dict[t.Any, str]:
-    """Return the reason why the api_key or install_code is a mask, by client id, for clients with a mask.
+    """Return the id of each client whose api_key or install_code is a mask, and the reason.
 
-    A key that two clients have is a mask too: keys are unique, and some services mask keys with one constant that looks
-    like a key. So ``clients`` must be all clients of the account.
+    If two clients have the same key, the key is a mask: keys are unique, but some services mask each key with the same
+    constant, which looks like a key. So ``clients`` must be all clients of the account.
     """
     counts = collections.Counter(str(client.get("api_key")) for client in clients)
     reasons = {}
@@ -271,10 +270,10 @@ def masked(clients: t.Sequence[Client]) -> dict[t.Any, str]:
 
 
 class Views:
-    """The clients of an account as results and diffs show them. All clients are needed to recognize masks.
+    """The clients of an account in the form for results and diffs. All clients are needed to recognize masks.
 
-    ``known`` are lists of clients, such as the clients before and after a task. If two clients have one id, the last
-    client counts. Clients that check mode predicts have the id None.
+    ``known`` are lists of clients, such as the clients before and after a task. If two lists contain a client with the
+    same id, the last client counts. A client that check mode predicts has the id None.
     """
 
     def __init__(self, *known: t.Iterable[Client], include_keys: bool = False) -> None:
@@ -287,8 +286,8 @@ class Views:
     def show(self, client: Client) -> Client:
         """Return a client for a result: without secrets, with ``key_fingerprint`` and ``keys_masked``.
 
-        With ``include_keys``, the client keeps its two secrets, except masks: a template that uses a mask must fail.
-        Without ``include_keys``, remove other fields that contain a secret, such as an install command.
+        With ``include_keys``, keep the two secrets, but remove masks, because a template that uses a mask must fail.
+        Without ``include_keys``, also remove each field that contains a secret, such as an install command.
         """
         if not client:
             return {}
@@ -323,6 +322,6 @@ class Views:
         return {"before": sides[0], "after": sides[1]}
 
     def key_owners(self) -> dict[str, str]:
-        """Return the label by key fingerprint, for every client of the account that has a readable key and a label."""
+        """Return the labels of all clients by key fingerprint. Leave out clients without a readable key or a label."""
         readable = (client for client in self._account.values() if client["id"] not in self.masked)
         return {fingerprint(client["api_key"]): client["label"] for client in readable if client["label"] is not None}

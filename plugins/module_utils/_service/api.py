@@ -4,8 +4,8 @@
 
 """The thirteen operations of docs/openapi.yaml as methods of one class.
 
-The methods return objects as the service sends them, with unknown fields. Each method raises ApiError; a method that
-needs a token raises InputError if no token is set.
+The methods return objects as the service sends the objects, including unknown fields. Each method raises ApiError if a
+request fails. A method that needs a token raises InputError if no token is set.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.resources i
 
 T = t.TypeVar("T")
 
-# Values of page_size to try in this order: few services accept 500, most accept 100; None sends no page_size.
+# Try these values of page_size in this order: few services accept 500, most services accept 100. None sends no value.
 _PAGE_SIZES: tuple[int | None, ...] = (500, 100, None)
-# The largest number of reads of one list: concurrent writers can change the list again and again.
+# The largest number of reads of one list, because concurrent writers can change the list again and again.
 _MAX_READS = 6
 _BRAND = re.compile(r"[a-z0-9][a-z0-9_-]*")
 
@@ -48,14 +48,14 @@ class Api:
         self.brand = brand
         self._page_sizes = _PAGE_SIZES if page_size is None else (page_size,)
         self._update = resources.UPDATE_CLIENT
-        # All clients in responses, by id and keys, for redaction: a later response with masks must not replace a key.
+        # All clients in responses, for redaction. The dictionary has id and keys as its key, so a mask replaces no key.
         self.known: dict[str, Object] = {}
         # The progress of a task: the number of changes to make (0 until known), and the number of changes made.
         self.total = self.done = 0
 
     @property
     def reads_only(self) -> bool:
-        """Whether the token has read-only access by the scopes that the service reported."""
+        """Whether the scopes that the service reported show that the token has read-only access."""
         return f"{self.brand}:read_only" in self.http.scopes and f"{self.brand}:read_write" not in self.http.scopes
 
     def list_clients(self) -> list[Object]:
@@ -63,7 +63,7 @@ class Api:
         return self._read_list(resources.CLIENT.list_all, self._client)
 
     def find_clients(self, labels: Collection[str]) -> dict[str, Object]:
-        """Return the clients by label. Read the list until it has all ``labels``, or a label certainly does not exist.
+        """Return the clients by label. Read the list until each of ``labels`` is found, or certainly does not exist.
 
         While concurrent writers change the list, entries move between pages, so one read can miss a client.
         """
@@ -86,14 +86,14 @@ class Api:
 
         def created(value: t.Any) -> Object:
             client = response.client_of(value, labelled=True)
-            # If an earlier response had this client, a gateway mixed up responses: do not advise to delete a client.
+            # If an earlier response had this client, a gateway mixed up responses, so do not advise to delete a client.
             known = client["label"] != values["label"] and {item["id"] for item in list(self.known.values())}
             return _as_sent(self._client(value), values, "" if known and client["id"] in known else "delete it")
 
         return self._call(resources.CREATE_CLIENT, created, body=values, label=values["label"])
 
     def get_client(self, client_id: int | str, *, labelled: bool = False) -> Object | None:
-        """Return the client of an id, or None (get_client). With ``labelled``, raise ApiError without a label."""
+        """Return the client of an id, or None (get_client). With ``labelled``, raise ApiError if there is no label."""
         return self._call_or_none(
             resources.CLIENT.get_one,
             lambda value: response.requested(self._client(value, labelled=labelled), id=client_id),
@@ -101,9 +101,9 @@ class Api:
         )
 
     def update_client(self, client: Object, values: Object) -> Object:
-        """Set fields of a client (update_client) by ``POST``. After a 405 use ``PUT`` for this and all later updates.
+        """Set fields of a client with ``POST`` (update_client). If the service returns 405, use ``PUT`` from then on.
 
-        After an empty response read the client, and read it again while a late replica returns the old values.
+        If the response is empty, read the client. If the read returns the old values, a replica is late: read again.
         """
 
         def updated(value: t.Any) -> Object:
@@ -150,14 +150,14 @@ class Api:
             plan = self.get_plan() if value is None else response.plan_of(value)
             if plan.get("id") != tier:
                 problem = f"the service confirmed {plan.get('id') or 'the free plan'!r} instead of {tier or 'free'!r}"
-                hint = "Check the plan of the account with monitor_plan_info before you go on."
+                hint = "Check the plan of the account with monitor_plan_info before you continue."
                 raise ApiError(problem, hint=hint, outcome="done")
             return plan
 
         return self._call(resources.SET_PLAN, confirmed, body={f"{self.brand}_subscription": tier}, plan=tier or "free")
 
     def find(self, resource: Resource, name: str | None = None) -> list[Object]:
-        """Return all objects of a resource. With ``name``, an id, return a list of at most one object."""
+        """Return all objects of a resource. With the id ``name``, return a list of at most one object."""
         check = functools.partial(response.item_of, resource)
         if name is None:
             return self._read_list(resource.list_all, check)
@@ -218,7 +218,7 @@ class Api:
             if responded and request.method != "GET" and error.outcome == "not_done":
                 error.outcome = "unknown"
             if error.status == 404 and not (names and error.errors):
-                error.hint = "Check base_url, which includes the version segment, and brand."
+                error.hint = "Check brand and base_url. The version segment is a part of base_url."
             raise self._about(error, request) from None
 
     def _about(self, error: ApiError, request: Operation) -> ApiError:
@@ -237,12 +237,12 @@ class Api:
     def _read_list(
         self, operation: Operation, check: t.Callable[[t.Any], Object], labels: frozenset[str] = frozenset()
     ) -> list[Object]:
-        """Return all items of a collection, each id once; ``check`` converts each item.
+        """Return all items of a collection, each id only once. The function ``check`` converts each item.
 
-        While a list changes, entries move between its pages. So read the list until it has as many items as the service
-        announced, or the same items as in the last read; at most twice. If items are missing, as from a service that
-        does not sort, join the items of up to ``_MAX_READS`` reads. Raise ApiError if two reads lack the same items.
-        With ``labels``, join the items of all reads, and read until all labels were seen.
+        While a list changes, items move between pages. So read the list until a read returns the announced number of
+        items, or the same items as the read before; at most twice. If items are still missing, the service may not sort
+        the list: join the items of up to ``_MAX_READS`` reads. Raise ApiError if two reads lack the same items. With
+        ``labels``, join the items of all reads, and read until each label was seen.
         """
         seen: dict[str, Object] = {}
         before: list[str] | None = None
@@ -253,13 +253,13 @@ class Api:
             entries = [item for page in pages for item in page["data"]]
             announced = {page["results"] for page in pages}
             least = min((results for results in announced if results is not None), default=0)
-            # Keep all records without an id.
+            # Use the index of a record without an id as its id, so that no record is lost.
             by_id = {repr(item.get("id") or f"no id {index}"): item for index, item in enumerate(entries)}
             items, ids = list(by_id.values()), sorted(by_id)
             if len(entries) < least and ids == before:
                 request = self._filled_in(operation, {})
                 error = ApiError(f"the service announced {least} entries and returned {len(entries)}")
-                error.hint = "If the service counts entries that this token cannot see, use a token that sees them all."
+                error.hint = "If the service counts entries that this token cannot see, use a token that sees them."
                 raise self._about(error, request)
             seen.update(by_id)
             if ids == before or announced in ({None}, {len(items)}):
@@ -278,7 +278,7 @@ class Api:
         except ApiError as error:
             if error.status == 404 and number > 1:
                 return {"data": [], "pages": 1, "results": None}
-            # Any 400 or 422 can mean that page_size is refused: the errors name page_size, another field or no field.
+            # A 400 or 422 can mean that the service refuses page_size, even if no error names this field.
             is_refusal = error.status in (400, 422) and not error.retryable and number == 1
             if size is None or len(self._page_sizes) == 1 or not is_refusal:
                 raise
@@ -299,6 +299,6 @@ def _as_sent(client: Object, values: Object, remedy: str) -> Object:
 
 def _quoted(segment: object) -> str:
     if segment in ("", ".", ".."):
-        raise InputError(f"id {segment!r} is not valid: give an id as the service lists it.")
+        raise InputError(f"id {segment!r} is not valid. Give an id that the service lists.")
     # If a command line is not UTF-8, Python decodes each invalid byte as a lone surrogate.
     return urllib.parse.quote(str(segment), safe="", errors="surrogatepass")

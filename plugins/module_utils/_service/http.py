@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Requests to the service. Only this file imports the library ``requests``. Threads can share an :class:`Http`."""
+"""Send requests to the service. Only this file imports the library ``requests``. Threads can share an :class:`Http`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ except ImportError:
 T = t.TypeVar("T")
 
 _FIRST_BACKOFF, _LONGEST_BACKOFF = 0.5, 30.0
-# The most seconds for a connection, and for retries before the first response: a wrong base_url fails within 20 s.
+# The limit in seconds for a new connection, and for retries before the first response. So a wrong base_url fails soon.
 _FIRST_CONTACT = 10.0
 _WAKE_UP = 0.5
 # The largest decoded response in MiB. A page of 500 clients has 0.2 MiB.
@@ -89,7 +89,7 @@ class Http:
             attempt += 1
 
     def pause(self, error: ApiError, attempt: int, began: float, limit: float, retries: int = 1) -> None:
-        """Wait before a retry, as long as the service asks, or a back-off. Raise the error if the limit is exceeded."""
+        """Wait before a retry: as long as the service asks, or a back-off. Raise the error if the wait is too long."""
         backoff = random.uniform(0, min(_LONGEST_BACKOFF, _FIRST_BACKOFF * 2 ** min(attempt, 10)))
         now, seconds = time.monotonic(), error.wait or backoff
         if now + seconds > began + limit:
@@ -108,7 +108,7 @@ class Http:
     def each(self, function: t.Callable[[t.Any], T], items: t.Iterable[t.Any]) -> list[T]:
         """Call the function for each item, several calls at a time, and return the results in the order of the items.
 
-        After an exception start no more calls.
+        If a call raises an exception, start no more calls.
         """
         errors: list[BaseException] = []
 
@@ -124,11 +124,11 @@ class Http:
         with concurrent.futures.ThreadPoolExecutor(max_workers=self.settings.concurrency) as pool:
             futures = [pool.submit(call, item) for item in items]
             try:
-                # Python handles signals only in the main thread, and not while this thread waits: so wait briefly.
+                # Python handles signals only in the main thread, and not during a wait. So each wait is short.
                 while concurrent.futures.wait(futures, _WAKE_UP).not_done:
                     self.on_wait()
             except BaseException as error:
-                # After Ctrl-C or a timeout of the task, stop the threads: the pool would wait for all retries.
+                # After Ctrl-C or a timeout of the task, stop the threads, because the pool would wait for all retries.
                 errors.append(error)
                 self._stopped.set()
                 raise
@@ -147,7 +147,7 @@ class Http:
         timeouts = (min(timeout, _FIRST_CONTACT), timeout)
         try:
             with self._session.send(request, timeout=timeouts, allow_redirects=False, stream=True) as response:
-                # Make a body shorter than Content-Length an error: urllib3 2 does so by default, urllib3 1.26 does not.
+                # Raise an error if a body is shorter than Content-Length. Only urllib3 2 raises this error by default.
                 response.raw.enforce_content_length = True
                 for chunk in response.iter_content(2**16):
                     content += chunk
@@ -160,7 +160,7 @@ class Http:
         return value_of(operation, response.status_code, response.headers, bytes(content), self._redact)
 
     def _no_response(self, failure: Exception, operation: Operation) -> ApiError:
-        # Do not follow __context__: in urllib3 1.26 it can be a TypeError, from an argument that only Python 2 has.
+        # Ignore __context__, because in urllib3 1.26 this attribute can be a TypeError about an unrelated argument.
         causes: list[t.Any] = [failure]
         for cause in causes:
             wrapped = (getattr(cause, "reason", None), *cause.args, cause.__cause__)
@@ -169,9 +169,9 @@ class Http:
         sent = not any(isinstance(cause, unsent) for cause in causes)
         self._reached = self._reached or isinstance(failure, requests.ReadTimeout)
         lasting = isinstance(failure, (ValueError, requests.exceptions.SSLError))
-        # If a service or load balancer restarts, it closes connections during the handshake: an SSLError with EOF.
+        # A service or load balancer that restarts closes connections during the handshake: the SSLError contains EOF.
         passing = (isinstance(failure, requests.RequestException) and not lasting) or "EOF" in str(failure)
-        # If the address of a proxy is invalid, the error contains the password of the proxy: do not show the error.
+        # If the address of a proxy is invalid, the error contains the password of the proxy. So do not show the error.
         text = "" if isinstance(failure, ValueError) else f": {causes[-1]}"
         return ApiError(
             self._redact(f"no response: {type(causes[-1]).__name__}{text}"),
@@ -182,7 +182,7 @@ class Http:
         )
 
     def _redact(self, text: str) -> str:
-        """Return a text for a message: without the token, on one line, at most 500 characters."""
+        """Return a text in the form for messages: without the token, on one line, at most 500 characters."""
         secrets = {"token": self.settings.token} if self.settings.token else {}
         return printable(redact(text[:50_000], secrets))[:500].strip()
 
@@ -195,8 +195,8 @@ def _session(settings: Settings) -> requests.Session:
     )
     for scheme in ("https://", "http://"):
         session.mount(scheme, requests.adapters.HTTPAdapter(pool_maxsize=settings.concurrency))
-    # Read the environment only here. By default requests reads it for each request, which is slow, and a password in a
-    # netrc file would replace the token. On macOS a forked process crashes if it reads the proxies of the system.
+    # Read the environment only here. By default, requests reads the environment for each request. This is slow, and a
+    # password in a netrc file would replace the token. On macOS, reading the system proxies crashes a forked process.
     session.trust_env = False
     if urllib.request.getproxies_environment() and (
         settings.allow_http or settings.base_url.lower().startswith("https:")
@@ -205,6 +205,6 @@ def _session(settings: Settings) -> requests.Session:
     bundles = (os.environ.get(name) for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE"))
     session.verify = (settings.ca_path or next(filter(None, bundles), True)) if settings.validate_certs else False
     if not settings.validate_certs:
-        # Without this call urllib3 warns for each connection.
+        # Without this call, urllib3 prints a warning for each connection.
         urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
     return session

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Functions that make text safe to show: without secrets (plain or quoted in JSON and URLs), and printable. Pure."""
+"""Functions that remove secrets (plain, or quoted in JSON and URLs) and control characters from text. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import urllib.parse
 
 
 def redact(text: str, secrets: t.Mapping[str, str]) -> str:
-    """Replace each secret in a text by ``<name>``. Redact a text before you cut it: half a secret is not recognized."""
+    """Replace each secret in a text by ``<name>``. Redact text before cutting the text: half a secret is not found."""
     for name, secret in secrets.items():
         for form in _forms(secret):
             text = text.replace(form, f"<{name}>")
@@ -27,10 +27,10 @@ def _forms(secret: str) -> tuple[str, ...]:
 
 
 def redact_all(value: t.Any, secrets: t.Mapping[str, str]) -> t.Any:
-    """Redact all strings in lists and dicts, but not the keys of dicts: callers look values up by these keys."""
+    """Redact all strings in lists and dicts, except keys of dicts: callers look up values by these keys."""
     if isinstance(value, str):
         shown = redact(value, secrets)
-        # Core attaches the origin of a value to its object, so return the same object if it contains no secret.
+        # Core attaches the origin of a value to the object, so return the same object if the text contains no secret.
         return value if shown == value else shown
     if isinstance(value, dict):
         return {key: redact_all(item, secrets) for key, item in value.items()}

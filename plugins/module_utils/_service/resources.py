@@ -23,7 +23,7 @@ _PLAN_GRANTS = "one of the grants account_access, {brand}_subscription, add_{bra
 class Field(t.NamedTuple):
     """A field of a resource. If a response contains the field, the value must have one of the ``types``.
 
-    ``required``: a response without the field is an error. ``settable``: create and update requests can set the field.
+    A response without a ``required`` field is an error. Create and update requests can set a ``settable`` field.
     """
 
     types: type | tuple[type, ...] = object
@@ -33,9 +33,10 @@ class Field(t.NamedTuple):
 
 
 class Operation(t.NamedTuple):
-    """An operation: its request, its purpose for messages, and the access that it needs (None: public).
+    """An operation of the service: its request, its purpose for messages, and the access that a token needs.
 
-    ``path``, ``purpose`` and ``access`` are format strings; their placeholders are the brand and the object.
+    ``path``, ``purpose`` and ``access`` are format strings with placeholders for the brand and the object. A public
+    operation has the ``access`` None.
     """
 
     method: str
@@ -48,7 +49,7 @@ class Operation(t.NamedTuple):
 
 
 class Resource(t.NamedTuple):
-    """A kind of object: ``path`` is the list of all objects, ``path/id`` one object. ``noun`` is for messages."""
+    """A kind of object. ``path`` returns all objects, ``path/id`` one object. Messages use ``noun`` as the name."""
 
     noun: str
     path: str
@@ -74,7 +75,7 @@ class Resource(t.NamedTuple):
 
     @property
     def options(self) -> dict[str, t.Any]:
-        """The options of a module for all settable fields except label: modules define the option label themselves."""
+        """The options of a module for all settable fields except label, because modules define the option label."""
         return {name: {"type": "str"} for name in self.settable if name != "label"}
 
 
@@ -101,7 +102,7 @@ SUBSCRIPTION = Resource(
 )
 REGION = Resource("region", "/regions", {"id": Field(str, required=True), "capabilities": Field(list)})
 
-# The operations that Resource.list_all and Resource.get_one do not create.
+# The operations other than Resource.list_all and Resource.get_one.
 CREATE_CLIENT = Operation(
     "POST", CLIENT.path, "create client {label!r}", f"{_WRITE} and the grant add_{{brand}}", idempotent=False
 )

@@ -22,9 +22,9 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.resources i
 
 # Statuses after which a request is retried. A CDN that cannot reach the service returns 520 to 529.
 _RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504, *range(520, 530)})
-_TOKEN = "The token is wrong or lacks access: check api_token (monitor_agent_api_token, MONITOR_API_TOKEN). It needs"
+_TOKEN = "The token is wrong or lacks access: check api_token (monitor_agent_api_token, MONITOR_API_TOKEN)."
 _MAINTENANCE = "The service is in maintenance: try again later."
-_OTHER_SERVER = "Check base_url, and any proxy before it: another server may have responded."
+_OTHER_SERVER = "Check base_url, and any proxy before the service: another server may have responded."
 # Fields that can contain the text of an error, the most specific field first.
 _TEXTS = ("reason", "detail", "message", "msg", "faultstring", "error_description", "title", "error", "fault", "errors")
 # The largest number of errors of a response that a message shows.
@@ -32,14 +32,14 @@ _MOST = 20
 _INTEGER = re.compile(r"(0|[1-9][0-9]{0,18})(\.0)?")
 # A message shows at most this many characters of a text from the service.
 _LONGEST = 200
-# The largest number of pages: the smallest known page has 25 clients, so this is enough for 250,000 clients.
+# The largest number of pages. A page has at least 25 clients, so 10,000 pages are enough for 250,000 clients.
 _MAX_PAGES = 10_000
 
 
 def value_of(
     operation: Operation, status: int, headers: Mapping[str, str], content: bytes, redact: t.Callable[[str], str]
 ) -> t.Any:
-    """Return the decoded JSON of a response, None if the response is empty. ``redact`` redacts text for messages.
+    """Return the decoded JSON of a response, or None for an empty response. ``redact`` removes secrets from messages.
 
     Raise ApiError for an error of the service, a redirect or invalid content.
     """
@@ -49,13 +49,13 @@ def value_of(
     except (ValueError, RecursionError):
         is_json = False
     errors = _errors_of(body, redact)
-    # Some services report errors with the status 200. Without this check a refused delete would count as success.
+    # Some services report errors with the status 200. Without this check, a refused delete request would be a success.
     refuses = status >= 300 or (isinstance(body, dict) and body.get("errors") and not body.keys() & {"id", "data"})
     if is_json and not refuses:
         return body
     # JSON may contain keys, so messages do not quote JSON.
     looks_like_json = is_json or content.lstrip()[:1] in (b"{", b"[")
-    # Retry after an HTML page with 400, because gateways return such pages now and then, and after incomplete JSON.
+    # Retry after incomplete JSON, and after an HTML page with the status 400, because gateways return such pages.
     of_gateway = status == 400 and not looks_like_json
     in_maintenance = status == 503 and "X-Maintenance-Mode" in headers
     transient = (status in _RETRIED and not in_maintenance) or of_gateway or (not refuses and looks_like_json)
@@ -69,12 +69,12 @@ def value_of(
     elif looks_like_json:
         reason = redact(_text(body)) or "an empty body, invalid JSON, or JSON of an unknown shape"
     else:
-        # Redact the text before cutting it, because half a token is not recognized.
+        # Redact the text before cutting the text, because half a token is not recognized.
         reason = f"not JSON but {redact(content[:10_000].decode('utf-8', 'replace'))[:_LONGEST]!r}"
     # The service explains each 403 with errors. A 403 without errors comes from another server.
     of_token = operation.access and (status == 401 or (status == 403 and errors))
     hint = "" if transient or (errors and status not in (401, 403)) else _OTHER_SERVER
-    hint = f"{_TOKEN} {operation.access}." if of_token else _MAINTENANCE if in_maintenance else hint
+    hint = f"{_TOKEN} The token needs {operation.access}." if of_token else _MAINTENANCE if in_maintenance else hint
     raise ApiError(
         f"the service returned {status}: {reason}",
         status=status,
@@ -90,7 +90,7 @@ def _errors_of(body: t.Any, redact: t.Callable[[str], str]) -> list[Object]:
     """Return the errors in a response of the documented shape. A response of a gateway has another shape."""
     errors = body.get("errors") if isinstance(body, dict) else None
     if isinstance(errors, dict):
-        # Services written with Rails return a dictionary: a list of texts for each field.
+        # Services written with Rails return a dictionary with a list of reasons for each field.
         errors = [{"field": field, "reason": _text(reasons)} for field, reasons in errors.items()]
     objects = [item for item in (errors if isinstance(errors, list) else [])[:_MOST] if isinstance(item, dict)]
     return [
@@ -101,7 +101,7 @@ def _errors_of(body: t.Any, redact: t.Callable[[str], str]) -> list[Object]:
 
 
 def _text(body: t.Any) -> str:
-    """Return the text of an error in a response of another shape than documented; empty if there is no such text."""
+    """Return the text of an error in a response of any shape; empty if the response has no such text."""
     if isinstance(body, dict):
         return next(filter(None, (_text(body.get(name)) for name in _TEXTS)), "")
     if isinstance(body, list):
@@ -146,15 +146,15 @@ def item_of(resource: Resource, value: t.Any) -> Object:
 
 
 def plan_of(value: t.Any) -> Object:
-    """Return a tier, or ``{}`` for the free plan. An incomplete tier is an error, because it is not the free plan."""
+    """Return a tier, or ``{}`` for the free plan. Raise ApiError for an incomplete tier, which is not the free plan."""
     return {} if is_empty(value) else item_of(resources.SUBSCRIPTION, value)
 
 
 def client_of(value: t.Any, *, labelled: bool = False) -> Object:
     """Return a client with ``apps`` as booleans, because responses to create requests can contain 0 and 1.
 
-    Convert an id of digits to a number. If the label is missing, empty or not text, set None. With ``labelled``, raise
-    ApiError if the client has no label.
+    Convert an id of digits to a number. If the label is empty or not text, set the label to None. With ``labelled``,
+    raise ApiError if the client has no label.
     """
     client = dict(item_of(resources.CLIENT, value))
     label, integer = client.get("label"), _INTEGER.fullmatch(str(client["id"]))
@@ -168,14 +168,14 @@ def client_of(value: t.Any, *, labelled: bool = False) -> Object:
 
 
 def page_of(value: t.Any, check: t.Callable[[t.Any], Object] = lambda item: item) -> Object:
-    """Return a page of a collection, each item checked. ``results`` is None if the service does not report a number."""
+    """Check and return a page of a collection. ``results`` is None if the service does not report this number."""
     page = object_of(value)
     data, pages, results = page.get("data"), page.get("pages", 1), page.get("results")
     if not isinstance(data, list) or not isinstance(pages, int) or not isinstance(results, (int, type(None))):
         raise invalid_shape("data is not a list, or pages or results is not a number")
-    # If the field pages is missing, one page would count as the complete list.
+    # Without this check, a page without the field pages would count as the complete list.
     if pages > _MAX_PAGES or ("pages" not in page and results not in (None, len(data))):
-        raise invalid_shape(f"missing pages, or more than {_MAX_PAGES}")
+        raise invalid_shape(f"pages is missing or more than {_MAX_PAGES}")
     return {"data": [check(item) for item in data], "pages": pages, "results": results}
 
 
@@ -184,7 +184,7 @@ def requested(item: Object, **expected: t.Any) -> Object:
     for field, value in expected.items():
         returned = item.get(field)
         if returned is None or str(returned) != str(value):
-            hint = "Check base_url and any proxy or gateway before it: the response is about another object."
+            hint = "Check base_url, and any proxy before the service: the response is about another object."
             shown = repr(returned)[:_LONGEST]
             raise WrongObjectError(f"the service returned the {field} {shown} instead of {value!r}", hint=hint)
     return item

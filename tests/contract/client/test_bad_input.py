@@ -35,7 +35,7 @@ def _refusal(emulator: Emulator, module: Module, **options: Any) -> str:
 
 
 _URL = "https://api.example.com/v4"
-_ID = "is not valid: give an id as the service lists it."
+_ID = "is not valid. Give an id that the service lists."
 
 
 @pytest.mark.parametrize(

@@ -113,9 +113,9 @@ def test_a_plan_that_cannot_be_read_blocks_no_create(emulator: Emulator, token: 
     assert emulator.requests("get_plan") == []
 
 
-_READ = "It needs the scope acme:read_only."
-_CREATE = "It needs the scope acme:read_write and the grant add_acme."
-_GRANTS = "It needs the scope acme:read_only and one of the grants account_access, acme_subscription, add_acme."
+_READ = "The token needs the scope acme:read_only."
+_CREATE = "The token needs the scope acme:read_write and the grant add_acme."
+_GRANTS = "needs the scope acme:read_only and one of the grants account_access, acme_subscription, add_acme."
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_a_client_that_is_gone_when_it_is_deleted(emulator: Emulator) -> None:
 def test_404_of_a_gateway_does_not_mean_that_a_client_is_gone(emulator: Emulator, operation: str) -> None:
     """Observed: "errors": a gateway in front responds with its own pages."""
     emulator.seed(labels=["web1"])
-    hint = "the service returned 404: .* Check base_url, which includes the version segment, and brand"
+    hint = "the service returned 404: .* Check brand and base_url."
     for page in ({"kind": "text"}, {"kind": "html"}, {"kind": "status", "body": {"message": "no route"}}):
         emulator.fault(**page, status=404, operation=operation, times=-1)
         with pytest.raises(TaskFailure, match=hint):

@@ -85,7 +85,7 @@ def test_a_label_that_clashes_by_case_or_white_space_is_named(emulator: Emulator
     body = {"errors": [{"field": "label", "reason": "Label must be unique."}]}
     emulator.fault(kind="status", status=400, body=body, operation="create_client")
     message = failed(emulator, monitor_client, label="web1")
-    assert f"The account has a client {there!r}: the service treats both labels as equal." in message
+    assert f"The account has a client {there!r}, and the service treats both labels as equal." in message
     assert len(emulator.requests("create_client")) == 1
 
 

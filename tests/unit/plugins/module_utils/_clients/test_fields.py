@@ -146,7 +146,7 @@ def test_a_key_on_two_clients_is_a_mask() -> None:
 def test_one_masked_field_makes_the_client_masked() -> None:
     for field in ("api_key", "install_code"):
         clients = [_client(1, **{field: "[REDACTED]"}), _client(2)]
-        assert masked(clients) == {1: f"The {field} contains U+005B LEFT SQUARE BRACKET: only masks do."}
+        assert masked(clients) == {1: f"The {field} contains U+005B LEFT SQUARE BRACKET, which only masks contain."}
     for fields, reason in (
         ({"api_key": None}, "The api_key is missing, or is not text."),
         ({"api_key": "short"}, "The api_key has 5 characters; a key has at least 16."),
@@ -224,7 +224,7 @@ def test_views_leave_out_secrets_unless_requested() -> None:
 def test_a_mask_is_never_shown_as_a_key() -> None:
     client = _client(1, api_key="[REDACTED]")
     shown = Views([client], include_keys=True).show(client)
-    assert "only masks do. A service masks keys if the token" in shown.pop("mask_reason")
+    assert "which only masks contain. A service masks keys if the token" in shown.pop("mask_reason")
     assert shown == {"id": 1, "label": "web1", "key_fingerprint": None, "keys_masked": True}
 
 

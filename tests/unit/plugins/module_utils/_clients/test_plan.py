@@ -115,7 +115,7 @@ def test_whether_a_plan_fits(desired: str, existing: int, problem: str) -> None:
         # A tier that is no longer offered.
         ({"id": "monitor-5", "clients_included": 5}, _TIERS, "monitor-5", "monitor-5"),
         ({}, [], 1, "The service lists no subscriptions. Check base_url"),
-        ({}, _TIERS, 101, "101 clients; the largest, 'monitor-100', includes 100 clients. Choose a smaller"),
+        ({}, _TIERS, 101, "The largest subscription, 'monitor-100', includes 100 clients. Choose a smaller"),
         (_TIERS[0], _TIERS, 0, "min_clients must be at least 1, not 0"),
         (
             {},

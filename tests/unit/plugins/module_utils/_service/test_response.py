@@ -147,7 +147,7 @@ def test_half_a_response_is_retried_unless_it_is_of_a_create() -> None:
     ("status", "body", "path", "hint"),
     [
         (401, b"", "/monitor/clients", "check api_token (monitor_agent_api_token, MONITOR_API_TOKEN)"),
-        (403, {"errors": [{"reason": "no"}]}, "/monitor/clients", "It needs the scope x."),
+        (403, {"errors": [{"reason": "no"}]}, "/monitor/clients", "The token needs the scope x."),
         # The service gives errors with each 403.
         (403, {"message": "blocked"}, "/monitor/clients", "another server may have responded"),
         # Public: no token was sent.
@@ -211,7 +211,7 @@ def test_objects_of_the_documented_shape(convert: Any, value: dict[str, Any], ch
         (client_of, {"label": "web1"}, "a client without a valid id"),
         (functools.partial(client_of, labelled=True), {"id": 1}, "a client without label"),
         (page_of, {}, "data is not a list"),
-        (page_of, {"data": [], "results": 1}, "missing pages"),
+        (page_of, {"data": [], "results": 1}, "pages is missing"),
         (page_of, {"data": [], "pages": "1"}, "pages or results is not a number"),
         (page_of, {"data": [], "pages": 10_001}, "more than 10000"),
     ],
