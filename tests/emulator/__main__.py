@@ -2,14 +2,13 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""`python -m ansible_collections.monitor.cloud.tests.emulator`: prints how to use the emulator, then serves."""
+"""The command line of the emulator."""
 
 import argparse
 import functools
 import os
 import signal
 import socket
-import struct
 import sys
 import threading
 import warnings
@@ -18,7 +17,7 @@ from typing import Any
 
 import uvicorn
 
-# Connexion imports Starlette's test client, which warns of what it needs. Nothing here uses it.
+# Connexion imports Starlette's test client, which warns about a missing package that the emulator does not need.
 warnings.filterwarnings("ignore", message="Using `httpx` with `starlette.testclient`")
 
 from .app import emulator_app
@@ -30,7 +29,6 @@ from .store import Store
 
 # The control interface shows all keys to any caller.
 _HOST = "127.0.0.1"
-_NO_LINGER = struct.pack("ii", 1, 0)
 
 
 def main() -> None:
@@ -52,43 +50,37 @@ def main() -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="emulator", description="The monitoring service, for tests.")
-    parser.add_argument("--port", type=int, default=8089, help="port; 0 takes a free one (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="start with this number of further clients")
+    parser.add_argument("--port", type=int, default=8089, help="the port; 0 is any free port (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="create N clients")
     parser.add_argument("--token", metavar="TEXT", help="the token that may read and write (default: a random one)")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="change a setting")
     parser.add_argument("--tls-cert", metavar="PATH", help="serve https with this certificate")
-    parser.add_argument("--tls-key", metavar="PATH", help="and its key")
-    until = "end when standard input ends, as it does when the parent process ends"
-    parser.add_argument("--until-eof", action="store_true", help=until)
+    parser.add_argument("--tls-key", metavar="PATH", help="the key of the certificate")
+    parser.add_argument("--until-eof", action="store_true", help="end when standard input ends")
     return parser
 
 
 def _print_environment(options: argparse.Namespace, port: int, state: State) -> None:
-    """The lines to paste into a shell. The socket listens already, so they hold from the moment they are seen.
-
-    Nothing else is on standard output, so that programs can read it.
-    """
+    """Print commands to paste into a shell. Explanations go to standard error, because programs read the commands."""
     scheme = "https" if options.tls_cert else "http"
     explain = not options.until_eof
     if explain:
         print("Paste these lines into another shell, in which you run Ansible:\n", file=sys.stderr)
     print(f"export MONITOR_BASE_URL={scheme}://{_HOST}:{port}{BASE_PATH}")
     print(f"export MONITOR_API_TOKEN={state.tokens['read_write'].value}")
-    # For an audit, or to see masked keys: MONITOR_API_TOKEN=$MONITOR_READ_ONLY_TOKEN ansible-playbook ...
     print(f"export MONITOR_READ_ONLY_TOKEN={state.tokens['read_only'].value}", flush=True)
     if explain:
         print("\nServing. Stop it with Ctrl-C in this shell; the account is lost then.", file=sys.stderr)
 
 
 def _serve(state: State, listener: socket.socket, options: argparse.Namespace) -> None:
-    """Serve until SIGINT or SIGTERM or, if it is set, until standard input ends."""
     config = uvicorn.Config(
         emulator_app(state),
         lifespan="off",
         log_level="error",
         access_log=False,
         server_header=False,
-        # Tests count connections, so an idle connection must stay open.
+        # Tests count connections, so idle connections must stay open.
         timeout_keep_alive=120,
         timeout_graceful_shutdown=1,
         ssl_certfile=options.tls_cert,
@@ -96,7 +88,7 @@ def _serve(state: State, listener: socket.socket, options: argparse.Namespace) -
     )
     server = uvicorn.Server(config)
     state.close_connection = _connection_closer(server)
-    # Uvicorn raises the signal that ended it once more. It is ignored: the end was requested.
+    # Uvicorn ends at the signal, then raises the signal again.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: None)
     if options.until_eof:
@@ -110,19 +102,12 @@ def _end_with_input(server: uvicorn.Server) -> None:
     server.should_exit = True
 
 
-def _connection_closer(server: uvicorn.Server) -> Callable[[str, bool], None]:
-    """A function that closes the connection of a client (`address:port`), by a reset if `reset` is set."""
-
-    def close(client: str, reset: bool) -> None:
+def _connection_closer(server: uvicorn.Server) -> Callable[[str], None]:
+    def close(client: str) -> None:
         for connection in list(server.server_state.connections):
             protocol: Any = connection
             if protocol.client and "{}:{}".format(*protocol.client) == client:
-                if not reset:
-                    protocol.transport.close()
-                    continue
-                raw = protocol.transport.get_extra_info("socket")
-                raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
-                protocol.transport.abort()
+                protocol.transport.close()
 
     return close
 

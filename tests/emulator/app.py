@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The service as ASGI applications: connexion serves the contract, the gate stands in front of it."""
+"""The ASGI application: the gate receives each call, then connexion serves the contract."""
 
 import functools
 import json
@@ -25,7 +25,7 @@ from .control import control_app
 from .gate import serve_call
 from .state import State
 
-# The gate checks the tokens, and there is no page to show and no start-up to run.
+# The gate checks tokens. The emulator has no pages and no start-up.
 _NOT_NEEDED = (LifespanMiddleware, SecurityMiddleware, SwaggerUIMiddleware)
 # Connexion's constructor has no annotations.
 _new_response: Callable[..., ConnexionResponse] = ConnexionResponse
@@ -48,8 +48,7 @@ def emulator_app(state: State) -> ASGIApp:
 
 
 def service_app(state: State, variant: Variant) -> ASGIApp:
-    """All operations, requests and (if the variant requires it) responses checked against the contract."""
-    middlewares = [each for each in ConnexionMiddleware.default_middlewares if each not in _NOT_NEEDED]
+    middlewares = [kind for kind in ConnexionMiddleware.default_middlewares if kind not in _NOT_NEEDED]
     app = AsyncApp(__name__, middlewares=middlewares, pythonic_params=True)
     app.add_api(
         document(variant),
@@ -65,7 +64,7 @@ def service_app(state: State, variant: Variant) -> ASGIApp:
 
 
 def _bound(operation: Callable[..., Awaitable[Any]], state: State) -> Callable[..., Awaitable[Any]]:
-    """The operation with its state. Its errors become responses here, so that they are checked like all others."""
+    """Bind the state. Convert ServiceError to a response here, so that connexion validates the response."""
     bound = functools.partial(operation, state)
 
     @functools.wraps(bound)
@@ -79,13 +78,11 @@ def _bound(operation: Callable[..., Awaitable[Any]], state: State) -> Callable[.
 
 
 async def _problem_response(state: State, _request: ConnexionRequest, problem: Exception) -> ConnexionResponse:
-    """What connexion refuses (shape of the request, path, method), in the form of the service's errors."""
-    # An error of Python's is about a body that cannot be read or kept.
+    """Return a response in the form of the errors of the service."""
+    # UnicodeError and RecursionError have no status: the body is not valid JSON.
     status = getattr(problem, "status_code", 400)
-    reason = str(
-        getattr(problem, "detail", None) or getattr(problem, "title", None) or "The body is not valid text in JSON."
-    )
-    error = ServiceError(status, reason.splitlines()[0])
+    reason = getattr(problem, "detail", None) or getattr(problem, "title", None) or "The body is not valid JSON."
+    error = ServiceError(status, str(reason).splitlines()[0])
     return _new_response(
         status_code=status,
         mimetype="application/json",

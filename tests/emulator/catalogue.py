@@ -2,11 +2,11 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the service offers to all callers: tiers (section 2.2), regions (2.3) and availability (2.4)."""
+"""Tiers, regions and availability records, which are the same for all callers."""
 
 from typing import Any
 
-# Clients included, price of an hour and of a month.
+# The number of clients, the hourly price, the monthly price.
 _TIERS = ((3, 0.015, 10.0), (10, 0.03, 20.0), (40, 0.09, 60.0), (100, 0.18, 120.0))
 
 _LOCATIONS = (
@@ -41,7 +41,6 @@ def tiers(brand: str) -> list[dict[str, Any]]:
 
 
 def regions() -> list[dict[str, Any]]:
-    """All regions. They differ in their capabilities, and `za-west` has an outage."""
     return [
         {
             "id": region,
@@ -59,13 +58,13 @@ def regions() -> list[dict[str, Any]]:
 
 
 def availability(records: int) -> list[dict[str, Any]]:
-    """The first ``records`` availability records: each compute type in each region, in turn."""
+    """Return a number of availability records: each compute type in each region, in turn."""
     result = []
     for number in range(records):
         type_number, location = divmod(number, len(_LOCATIONS))
         size, family = divmod(type_number, len(_FAMILIES))
         region = _LOCATIONS[location][0]
-        # Some pattern that has both values for each type and, but for the outage, each region.
+        # Each type and each region without an outage has both values.
         available = region != _OUTAGE and (type_number + location) % 3 != 0
         result.append({"available": available, "plan": f"g1-{_FAMILIES[family]}-{size + 1}", "region": region})
     return result

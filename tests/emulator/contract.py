@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The contract, `docs/openapi.yaml`, in the variant that the settings ask for, and the form of errors."""
+"""The contract `docs/openapi.yaml` in the variant of the settings; the form of errors."""
 
 import copy
 import dataclasses
@@ -22,14 +22,14 @@ from .settings import Settings, leaves_contract
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "openapi.yaml"
 BASE_PATH = "/v4"
 _VERBS = ("get", "post", "put", "delete")
-# The product word is a part of identifiers; `monitor` in a sentence is an ordinary word.
+# `monitor` is the product word in identifiers only, not in sentences.
 _PRODUCT_WORD = re.compile(r"\bmonitor(?=[-_:/])")
 _CLIENT_PATH = "/monitor/clients/{clientId}"
 
 
 @dataclass(frozen=True)
 class Operation:
-    """What the contract defines of an operation beyond its shape. `scope` is None if no token is needed."""
+    """An operation of the contract. `scope` is None if the operation needs no token."""
 
     operation_id: str
     method: str
@@ -40,7 +40,7 @@ class Operation:
 
 @dataclass(frozen=True)
 class Variant:
-    """The ways in which the served contract can differ from the written one."""
+    """The differences between the contract that the emulator serves and the contract in the file."""
 
     brand: str
     update_verb: str
@@ -68,10 +68,10 @@ def document(variant: Variant) -> dict[str, Any]:
 
 @functools.cache
 def operations(variant: Variant) -> tuple[Operation, ...]:
-    """The operations of that contract. Scopes and grants keep their neutral names."""
+    """Return the operations with the paths of the brand. Scopes and grants have the names of the brand `monitor`."""
     result = []
     for path, item in _adapted(variant)["paths"].items():
-        # Fixed paths are written before those with a parameter, so the first match is right.
+        # The file lists fixed paths before paths with a parameter, so the first match is right.
         pattern = re.compile(re.sub(r"\{\w+\}", "([^/]+)", BASE_PATH + _branded(path, variant.brand)))
         for verb in _VERBS:
             if verb in item:
@@ -79,18 +79,14 @@ def operations(variant: Variant) -> tuple[Operation, ...]:
     return tuple(result)
 
 
-def operation_ids() -> list[str]:
-    return [operation.operation_id for operation in operations(variant_of(Settings()))]
-
-
 def client_values(given: Mapping[str, Any], before: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """All fields of a client that callers can set: as given, else as they were, else the default of the contract."""
+    """Return the fields that callers can set: the given value, else the value before, else the default."""
     fields = _written()["components"]["schemas"]["ClientInput"]["properties"]
     return {name: given.get(name, (before or {}).get(name, of.get("default"))) for name, of in fields.items()}
 
 
 def examples() -> dict[str, list[dict[str, Any]]]:
-    """The objects in the examples of lists, by the noun of their resource; `list_alerts` lists the noun `alert`."""
+    """Return the example objects of each list by the noun. The noun of `list_alerts` is `alert`."""
     objects = {}
     for item in _written()["paths"].values():
         listing = item.get("get", {})
@@ -101,13 +97,12 @@ def examples() -> dict[str, list[dict[str, Any]]]:
     return objects
 
 
-def operations_at(variant: Variant, path: str) -> dict[str, tuple[Operation, str | None]]:
-    """The operations at this path by their methods, each with its parameter; none if there is no such path."""
-    result: dict[str, tuple[Operation, str | None]] = {}
+def operation_at(variant: Variant, method: str, path: str) -> tuple[Operation | None, str | None]:
+    """Return the operation, and the value of the parameter in the path."""
     for operation in operations(variant):
-        if match := operation.pattern.fullmatch(path):
-            result.setdefault(operation.method, (operation, (match.groups() or (None,))[0]))
-    return result
+        if operation.method == method and (match := operation.pattern.fullmatch(path)):
+            return operation, (match.groups() or (None,))[0]
+    return None, None
 
 
 def _operation(verb: str, pattern: re.Pattern[str], written: Mapping[str, Any]) -> Operation:
@@ -122,7 +117,7 @@ def _operation(verb: str, pattern: re.Pattern[str], written: Mapping[str, Any]) 
 
 
 def _adapted(variant: Variant) -> dict[str, Any]:
-    """The written contract with the changes of the variant, but still under the neutral names."""
+    """Return the contract of the variant with the names of the brand `monitor`."""
     adapted = copy.deepcopy(_written())
     if variant.update_verb == "put_only":
         client = adapted["paths"][_CLIENT_PATH]
@@ -133,7 +128,6 @@ def _adapted(variant: Variant) -> dict[str, Any]:
 
 
 def _branded(value: Any, brand: str) -> Any:
-    """The same with the product word replaced, in keys as in values."""
     if isinstance(value, dict):
         return {_branded(key, brand): _branded(each, brand) for key, each in value.items()}
     if isinstance(value, list):
@@ -141,12 +135,9 @@ def _branded(value: Any, brand: str) -> Any:
     return _PRODUCT_WORD.sub(brand, value) if isinstance(value, str) else value
 
 
-# Errors: the schema `Errors` of the contract
-
-
 @dataclass
 class ServiceError(Exception):
-    """An error response of the service. `field` is the offending one, None if no field is meant."""
+    """An error response of the service. `field` is None if the error is about no field."""
 
     status: int
     reason: str
@@ -155,7 +146,6 @@ class ServiceError(Exception):
 
 
 def error_body(settings: Settings, error: ServiceError) -> dict[str, object]:
-    """`{"errors": [{"field", "reason"}]}`, in the form that the settings ask for."""
     entry: dict[str, object] = {"reason": error.reason}
     if error.field is not None:
         entry["field"] = error.field

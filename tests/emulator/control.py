@@ -2,9 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The control interface below `/_emulator`: what tests use to set up the service and to inspect it.
+"""The control interface below `/_emulator`, with which tests set up and inspect the service.
 
-`harness.py` has a method for each call but `POST reports`, which an agent sends: `{"host", "install_code", "api_key"}`.
+`harness.py` has a method for each call except `POST reports`. An agent sends `POST reports` with the fields `host`,
+`install_code` and `api_key`.
 """
 
 import dataclasses
@@ -18,21 +19,21 @@ from starlette.routing import Route
 
 from . import catalogue
 from .contract import client_values
-from .faults import fault_from
+from .faults import Fault
 from .settings import change
-from .state import State, new_token
+from .state import State, Token
 
 Handler = Callable[[State, Any], Any]
 
 
 def control_app(state: State) -> Starlette:
-    # What each call does, by the state and the body of the request, or the operation that a query names.
+    # A handler gets the state, and the JSON body or else the value of `operation` in the query.
     table: list[tuple[str, str, Handler]] = [
         ("POST", "reset", lambda state, _body: state.reset()),
         ("GET", "settings", lambda state, _query: dataclasses.asdict(state.settings)),
         ("PATCH", "settings", _change_settings),
         ("GET", "faults", lambda state, _query: [dataclasses.asdict(fault) for fault in state.faults]),
-        ("POST", "faults", lambda state, body: state.faults.append(fault_from(body))),
+        ("POST", "faults", lambda state, body: state.faults.append(Fault(**body))),
         ("DELETE", "faults", lambda state, _query: state.faults.clear()),
         ("POST", "seed", lambda state, body: seed(state, **body)),
         ("GET", "clients", lambda state, _query: state.store.all()),
@@ -41,7 +42,7 @@ def control_app(state: State) -> Starlette:
         ("POST", "reports", lambda state, body: _report(state, **body)),
         ("GET", "reports", lambda state, _query: state.reports),
         ("DELETE", "reports", lambda state, _query: state.reports.clear()),
-        ("GET", "tokens", _tokens),
+        ("GET", "tokens", lambda state, _query: {name: token.value for name, token in state.tokens.items()}),
         ("PUT", "tokens", _set_tokens),
         ("PUT", "plan", _set_plan),
     ]
@@ -51,8 +52,6 @@ def control_app(state: State) -> Starlette:
 
 
 def _endpoint(handler: Handler, state: State) -> Callable[[Request], Awaitable[JSONResponse]]:
-    """The handler as Starlette takes it; an invalid request gets 400 and the error."""
-
     async def respond(request: Request) -> JSONResponse:
         try:
             given = await request.json() if await request.body() else request.query_params.get("operation")
@@ -64,9 +63,8 @@ def _endpoint(handler: Handler, state: State) -> Callable[[Request], Awaitable[J
     return respond
 
 
-def _change_settings(state: State, given: Any) -> Any:
+def _change_settings(state: State, given: Any) -> None:
     state.settings = change(state.settings, given)
-    return dataclasses.asdict(state.settings)
 
 
 def seed(state: State, count: int = 0, labels: list[str] | None = None) -> list[dict[str, Any]]:
@@ -76,19 +74,14 @@ def seed(state: State, count: int = 0, labels: list[str] | None = None) -> list[
 
 
 def _report(state: State, host: str, install_code: str, api_key: str) -> None:
-    """Record under which client a host reports; None if no client has these codes."""
+    """Record the client whose codes the host sends; None if no client has these codes."""
     sent = (install_code, api_key)
     labels = (row["label"] for row in state.store.all() if (row["install_code"], row["api_key"]) == sent)
     state.reports[host] = next(labels, None)
 
 
-def _tokens(state: State, _query: Any) -> Any:
-    return {name: token.value for name, token in state.tokens.items()}
-
-
-def _set_tokens(state: State, given: Any) -> Any:
-    state.tokens.update({name: new_token(name, **fields) for name, fields in given.items()})
-    return _tokens(state, None)
+def _set_tokens(state: State, given: Any) -> None:
+    state.tokens.update({name: Token(name, **fields) for name, fields in given.items()})
 
 
 def _set_plan(state: State, given: Any) -> None:

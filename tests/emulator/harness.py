@@ -2,9 +2,8 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The emulator for tests: starts it as a process of its own, steers it, and calls it as a client would."""
+"""The emulator for tests, as a process of its own."""
 
-import json
 import select
 import subprocess
 import sys
@@ -21,10 +20,10 @@ _SETTLE_SECONDS = 60.0
 
 
 class Emulator:
-    """An emulator process on a free loopback port, within a ``with`` statement.
+    """An emulator process on a free loopback port, for a ``with`` statement.
 
-    `base_url` ends in `/v4`; `tokens` has each token by name (`read_write`, `read_only`, `no_plan`). `arguments` are
-    added to the command line; with `--tls-cert` among them, `cafile` is what the certificate is checked against.
+    `tokens` contains tokens by name: `read_write`, `read_only` and `no_plan`. `cafile` verifies the certificate of
+    the argument `--tls-cert`.
     """
 
     def __init__(self, *, arguments: Sequence[str] = (), cafile: str | None = None) -> None:
@@ -36,13 +35,12 @@ class Emulator:
 
     def _session(self) -> Session:
         session = Session()
-        # Calls to loopback must not go to a proxy that the environment names.
+        # Use no proxy of the environment.
         session.trust_env = False
         session.verify = self._verify
         return session
 
     def __enter__(self) -> "Emulator":
-        """Start the process and wait until it responds. Raises RuntimeError if it does not; it prints the reason."""
         pipe = subprocess.PIPE
         self.process = subprocess.Popen(self._command, stdin=pipe, stdout=pipe, text=True)
         assert self.process.stdout is not None
@@ -51,7 +49,7 @@ class Emulator:
         if not self.base_url:
             self.process.kill()
             raise RuntimeError("The emulator did not start.")
-        # It listens already: the call waits until it is served.
+        # The process listens before it serves, so this call waits.
         self._refresh_tokens()
         return self
 
@@ -68,15 +66,14 @@ class Emulator:
         self._call("POST", "reset")
         self._refresh_tokens()
 
-    def configure(self, **settings: Any) -> dict[str, Any]:
-        """Change settings, see `settings.py`. Returns all of them."""
-        return dict(self._call("PATCH", "settings", settings))
+    def configure(self, **settings: Any) -> None:
+        self._call("PATCH", "settings", settings)
 
     def settings(self) -> dict[str, Any]:
         return dict(self._call("GET", "settings"))
 
     def fault(self, **fault: Any) -> None:
-        """Schedule a fault: `kind`, `operation`, `times`, `skip`, `match`, ... see `faults.py`."""
+        """Schedule a fault, see `faults.py`."""
         self._call("POST", "faults", fault)
 
     def faults(self) -> list[dict[str, Any]]:
@@ -86,7 +83,7 @@ class Emulator:
         self._call("DELETE", "faults")
 
     def seed(self, count: int = 0, labels: Iterable[str] | None = None) -> list[dict[str, Any]]:
-        """Create clients without a call of the service: `count` numbered clients, or these. Returns them with keys."""
+        """Create clients with numbered labels or these labels. Return the clients with their keys."""
         seeds = {"count": count, "labels": None if labels is None else list(labels)}
         return list(self._call("POST", "seed", seeds))
 
@@ -94,11 +91,11 @@ class Emulator:
         return list(self._call("GET", "clients"))
 
     def requests(self, operation: str | None = None) -> list[dict[str, Any]]:
-        """The request log, oldest first: all calls, or the calls of one operation (`list_clients`, ...)."""
+        """Return the request log, of all operations or of one."""
         return list(self._call("GET", f"requests?operation={operation}" if operation else "requests"))
 
     def settle(self) -> list[dict[str, Any]]:
-        """Wait until the service has done all requested work, however late; returns the request log."""
+        """Wait until the service has processed all calls. Return the request log."""
         deadline = time.monotonic() + _SETTLE_SECONDS
         while True:
             calls = self.requests()
@@ -112,7 +109,7 @@ class Emulator:
         self._call("DELETE", "requests")
 
     def reports(self) -> dict[str, str | None]:
-        """By host, the label of the client under which its agent last reported; None: under no client."""
+        """Return, by host, the label of the client whose codes the agent sent; None if no client has the codes."""
         return dict(self._call("GET", "reports"))
 
     def clear_reports(self) -> None:
@@ -122,40 +119,24 @@ class Emulator:
         self._call("PUT", "plan", {"tier": tier})
 
     def set_token(self, name: str, **fields: Any) -> str:
-        """Make or replace a token: `scopes`, `grants`. Returns what callers send."""
+        """Create or replace a token with the fields of `state.Token`. Return the value of the token."""
         self._call("PUT", "tokens", {name: fields})
         self._refresh_tokens()
         return self.tokens[name]
 
     def environment(self, token: str | None = "read_write") -> dict[str, str]:
-        """The environment variables by which the collection finds this service; no token if none is named."""
+        """Return the environment variables with the address of the service and the token of this name."""
         variables = {"MONITOR_BASE_URL": self.base_url}
         return {**variables, "MONITOR_API_TOKEN": self.tokens[token]} if token else variables
 
     def _refresh_tokens(self) -> None:
         self.tokens = dict(self._call("GET", "tokens"))
 
-    def call(
-        self,
-        method: str,
-        path: str,
-        body: Any = None,
-        *,
-        token: str | None = "read_write",
-        timeout: float = 10,
-        headers: Mapping[str, str] | None = None,
-    ) -> Response:
-        """Call the service over a connection of its own, without retries.
-
-        `path` begins behind the version; `body` is sent as JSON unless bytes; `token` is a name, or a text.
-        """
-        sent = {"Authorization": f"Bearer {self.tokens.get(token, token)}"} if token else {}
-        sent.update(headers or {})
-        data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
-        if body is not None:
-            sent["Content-Type"] = "application/json"
+    def call(self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None) -> Response:
+        """Call the service over a new connection."""
+        sent = {"Authorization": f"Bearer {self.tokens['read_write']}", **(headers or {})}
         with self._session() as session:
-            return session.request(method, self.base_url + path, data=data, headers=sent, timeout=timeout)
+            return session.request(method, self.base_url + path, json=body, headers=sent, timeout=_END_SECONDS)
 
     def _call(self, method: str, path: str, body: Any = None) -> Any:
         url = f"{self.base_url.rpartition('/')[0]}/_emulator/{path}"

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The operations of docs/openapi.yaml, by their names.
+"""The operations of docs/openapi.yaml by their names.
 
-Each takes the state and a request that the contract allows, and returns the body of the response, with its status if
-that isn't 200. Tokens, scopes and grants were checked before, see `gate`.
+An operation returns the body of the response, with the status if the status is not 200. Before, `gate.py` checks the
+token, and connexion checks that the contract allows the request.
 """
 
 import functools
@@ -43,7 +43,6 @@ async def create_client(state: State, body: Body) -> Body:
         label = f"{state.settings.brand}{state.store.next_id:03}"
     _check_label(state, label)
     included = state.store.plan
-    # Section 8: no more clients than the tier includes.
     if included is not None and state.store.count() >= included:
         raise ServiceError(
             400, "Your subscription does not include any more clients. Change the subscription to add more."
@@ -86,7 +85,6 @@ async def get_plan(state: State) -> Body:
 
 
 async def update_plan(state: State, body: Body) -> Body:
-    """Operation 7. A body without the field changes nothing."""
     name = f"{state.settings.brand}_subscription"
     if name not in body:
         return await get_plan(state)
@@ -122,7 +120,7 @@ async def get_region_availability(state: State, region_id: str) -> Body | list[B
 
 
 async def read_examples(state: State, operation_id: str, **parameters: Any) -> Body:
-    """An operation that is not above: it returns the examples of the contract, as a list or by id."""
+    """Serve an operation without a function here: return the examples of the contract as a list or by id."""
     verb, dummy, noun = operation_id.partition("_")
     if verb == "list":
         return _page(state, examples()[noun.removesuffix("s")])
@@ -144,17 +142,12 @@ def _only(rows: Iterable[Body]) -> Body:
 
 
 def _page(state: State, items: Sequence[Body], shown: Callable[[Body], Body] = dict) -> Body:
-    """The envelope of section 2.5 around the page that was requested.
-
-    The query is read here, not taken as parameters, since services page the regions too, though no parameters are
-    documented there.
-    """
+    """Return the requested page in the envelope of section 2.5."""
     settings = state.settings
     items = [item for item in items if _matches(item, _filter())]
-    page = _query_number("page", 1)
-    if page < 1:
-        raise ServiceError(400, "page must be at least 1.", "page")
-    size = _query_number("page_size", _USUAL_PAGE)
+    # Not parameters of the operation: services page the regions too, but the contract documents no parameters there.
+    query = QueryParams(context.scope["query_string"])
+    page, size = int(query.get("page", 1)), int(query.get("page_size", _USUAL_PAGE))
     if not _SMALLEST_PAGE <= size <= settings.page_size_max:
         limits = f"{_SMALLEST_PAGE} and {settings.page_size_max}"
         raise ServiceError(400, f"page_size must be between {limits}.", "page_size")
@@ -166,7 +159,6 @@ def _page(state: State, items: Sequence[Body], shown: Callable[[Body], Body] = d
 
 
 def _filter() -> Any:
-    """The filter in the header `X-Filter`."""
     text = Headers(raw=context.scope["headers"]).get("x-filter", "{}")
     try:
         return json.loads(text)
@@ -175,19 +167,11 @@ def _filter() -> Any:
 
 
 def _matches(item: Body, given: Any) -> bool:
-    """Whether the fields have these values; `+and` is a list of filters, as clients of the service send it."""
+    """Return whether the fields have the given values. `+and` is a list of filters."""
     return all(
         all(_matches(item, part) for part in value) if name == "+and" else item.get(name) == value
         for name, value in given.items()
     )
-
-
-def _query_number(name: str, default: int) -> int:
-    text = QueryParams(context.scope["query_string"]).get(name)
-    try:
-        return default if text is None else int(text)
-    except ValueError as error:
-        raise ServiceError(400, f"{name} must be a number.", name) from error
 
 
 def _client(state: State, client_id: int) -> Row:
@@ -195,7 +179,7 @@ def _client(state: State, client_id: int) -> Row:
 
 
 def _is_late(state: State, row: Row) -> bool:
-    """Whether this read of the list lacks a client yet."""
+    """Count the read. Return whether the list does not show the client yet."""
     state.reads_of[row["id"]] += 1
     return state.reads_of[row["id"]] <= state.settings.list_lag
 
@@ -224,7 +208,6 @@ def _is_masked(state: State, row: Row) -> bool:
 
 
 def _check_label(state: State, label: str) -> None:
-    """Length is checked by the contract already."""
     if state.settings.strict_labels and not _STRICT_LABEL.fullmatch(label):
         raise ServiceError(400, "label may hold only letters, digits, hyphens and underscores.", "label")
 

@@ -2,12 +2,13 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The whole state of the emulator, and tokens, with their scopes and the grants of their users."""
+"""The state of the emulator; tokens with their scopes and the grants of their users."""
 
 import secrets
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from .faults import Fault
@@ -21,18 +22,15 @@ READ_WRITE = "monitor:read_write"
 
 @dataclass(frozen=True)
 class Token:
-    """A token, whom it belongs to, and what it allows.
-
-    `value` is what the caller sends. Scopes and grants have the names of the brand `monitor`.
-    """
+    """A token. Scopes and grants have the names of the brand `monitor`."""
 
     name: str
-    value: str
-    scopes: frozenset[str]
-    grants: Mapping[str, Any]
+    scopes: Collection[str] = (READ_WRITE,)
+    grants: Mapping[str, Any] = field(default_factory=dict)
+    value: str = field(default_factory=partial(secrets.token_hex, 32))
 
     def has_scope(self, scope: str) -> bool:
-        """Whether the token allows this. Who may write may read."""
+        """Return whether the token has the scope. The scope to write includes the scope to read."""
         return scope in self.scopes or (scope == READ_ONLY and READ_WRITE in self.scopes)
 
     def has_grant(self, alternatives: Iterable[Mapping[str, Any]]) -> bool:
@@ -43,31 +41,22 @@ class Token:
         return READ_WRITE not in self.scopes
 
 
-def new_token(
-    name: str,
-    scopes: Iterable[str] = (READ_WRITE,),
-    grants: Mapping[str, Any] | None = None,
-    value: str | None = None,
-) -> Token:
-    """A token, by default with a random value."""
-    return Token(name, value or secrets.token_hex(32), frozenset(scopes), grants or {})
-
-
 def default_tokens(value: str | None = None) -> dict[str, Token]:
-    """Tokens by name: one with all rights, which has this value, one that only reads, and one without the plan."""
+    """Return tokens by name. The token with all rights has the value, if a value is given."""
     granted: dict[str, Any] = {"account_access": "read_write", "monitor_subscription": True, "add_monitor": True}
     tokens = [
-        new_token("read_write", grants=granted, value=value),
-        new_token("read_only", [READ_ONLY], {"account_access": "read_only"}),
-        new_token("no_plan"),
+        Token("read_write", grants=granted, **({"value": value} if value else {})),
+        Token("read_only", [READ_ONLY], {"account_access": "read_only"}),
+        Token("no_plan"),
     ]
     return {token.name: token for token in tokens}
 
 
 class State:
-    """A reset goes back to the first settings and tokens. `close_connection` is the server's."""
+    """The account, settings, tokens, faults and request log. `reset` restores the first settings and tokens."""
 
-    close_connection: Callable[[str, bool], None]
+    # The server sets this function, which closes the connection from `address:port`.
+    close_connection: Callable[[str], None]
 
     def __init__(self, store: Store, settings: Settings, tokens: Mapping[str, Token]) -> None:
         self.store, self._first = store, (settings, tokens)
@@ -79,10 +68,11 @@ class State:
         self.tokens = dict(tokens)
         self.faults: list[Fault] = []
         self.log: list[LogEntry] = []
-        # The client by host.
+        # The label of the client by host.
         self.reports: dict[str, str | None] = {}
-        # Until when calls count for the rate limit, in monotonic seconds, by token and operation.
+        # By token and operation: the times, in monotonic seconds, when calls leave the window of the rate limit.
         self.hits: defaultdict[tuple[str, str], deque[float]] = defaultdict(deque)
+        # The number of reads of the list since a client was created, by id.
         self.reads_of: Counter[int] = Counter()
 
     def reset(self) -> None:

@@ -2,10 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The clients and the plan of the only account of the emulator, in memory.
-
-Nothing here knows the API: rows go in and come out as plain dicts, with the true keys.
-"""
+"""The clients and the plan of the account, in memory. Rows contain the keys."""
 
 import secrets
 from datetime import datetime, timezone
@@ -19,12 +16,11 @@ class LabelTaken(ValueError):
 
 
 class Store:
-    """`plan` is the number of clients that the plan includes, None for the free plan."""
-
     def __init__(self) -> None:
         self.reset()
 
     def reset(self) -> None:
+        # The number of clients that the plan includes; None is the free plan.
         self.plan: int | None = None
         self.next_id = 1
         self._clients: dict[int, Row] = {}
@@ -34,7 +30,7 @@ class Store:
         return len(self._clients)
 
     def all(self, *, deleted: bool = False) -> list[Row]:
-        """Clients in the order in which they were made, after those that were deleted."""
+        """Return the deleted clients, if requested, then the clients in the order of their creation."""
         return [dict(row) for row in [*(self._deleted if deleted else ()), *self._clients.values()]]
 
     def get(self, client_id: int) -> Row | None:
@@ -42,7 +38,6 @@ class Store:
         return dict(row) if row else None
 
     def create(self, values: Row) -> Row:
-        """A new client with new keys. The label is among the values."""
         self._check_label(values["label"], self.next_id)
         keys = {"api_key": _new_key(), "install_code": _new_key()}
         row = {"id": self.next_id, "label": values["label"], **keys, "created": _now(), "updated": _now(), **values}
@@ -51,18 +46,16 @@ class Store:
         return dict(row)
 
     def update(self, client_id: int, values: Row) -> None:
-        """Give a client values, all that callers can set. Does nothing if there is no such client."""
         self._check_label(values["label"], client_id)
         if client_id in self._clients:
             self._clients[client_id].update(values, updated=_now())
 
     def delete(self, client_id: int) -> None:
-        """Forget a client. Its id is not used again."""
         if row := self._clients.pop(client_id, None):
             self._deleted.append(row)
 
     def _check_label(self, label: str, client_id: int) -> None:
-        # Half a surrogate pair is valid JSON, but not text: this raises UnicodeError.
+        # Raise UnicodeError for half a surrogate pair, which is valid JSON.
         label.encode()
         if any(row["label"] == label and row["id"] != client_id for row in self._clients.values()):
             raise LabelTaken(label)
@@ -74,5 +67,4 @@ def _new_key() -> str:
 
 
 def _now() -> str:
-    """The time in the shape of section 2.1."""
     return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S")

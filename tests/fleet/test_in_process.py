@@ -162,7 +162,7 @@ def test_sealed_keys_of_another_run_are_refused(single: Local) -> None:
 
 
 def test_the_timeout_of_a_task_ends_its_requests(single: Local) -> None:
-    single.service.configure(rate_limit=True, rate_call=10, rate_window_scale=25 / 60)
+    single.service.configure(rate_limit=10, rate_window=25)
     labels = "{{ range(100) | map('regex_replace', '^', 'label-') | list }}"
     run = single.run(single.tasks(f'- monitor.cloud.monitor_clients: {{labels: "{labels}"}}\n  timeout: 3\n'))
     assert (run.code, len(single.service.clients())) == (2, 10)

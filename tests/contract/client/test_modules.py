@@ -130,7 +130,7 @@ def test_plan_info(emulator: Emulator) -> None:
     assert {**free, "api_usage": None} == {**expected, "api_usage": None}
     emulator.set_plan("monitor-10")
     # Where the service does not report the number of clients, they are listed.
-    emulator.fault(kind="edit", operation="list_clients", remove=["results"], times=-1)
+    emulator.fault(kind="edit", operation="list_clients", add={"results": None}, times=-1)
     paid = go(emulator, monitor_plan_info, check_mode=True)
     shown = [paid["plan"]["id"], *(paid[name] for name in ("free", "clients_used", "clients_included"))]
     assert shown == ["monitor-10", False, 2, 10]

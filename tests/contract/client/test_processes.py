@@ -65,7 +65,7 @@ def test_a_signal_ends_a_registration_within_a_second_and_the_next_run_continues
     controller = Local(tmp_path, emulator)
     play, home = controller.play(PLAY), {"ANSIBLE_HOME": str(tmp_path / "home")}
     # 30 creates within 9 seconds, or 8 within 0.6 seconds.
-    limit = {"rate_limit": True, "rate_call": 30, "rate_window_scale": 0.15}
+    limit = {"rate_limit": 30, "rate_window": 9}
     emulator.configure(**(limit if pause else {"latency_ms": 600}))
     process = controller.start(play, errors=subprocess.PIPE, **home)[0]
     assert process.stderr is not None
@@ -87,7 +87,7 @@ def test_a_signal_ends_a_registration_within_a_second_and_the_next_run_continues
     assert len(emulator.clients()) == done < 100
     assert number != signal.SIGINT or list((tmp_path / "home" / "tmp").iterdir()) == []
 
-    emulator.configure(rate_limit=False, latency_ms=0)
+    emulator.configure(rate_limit=0, latency_ms=0)
     emulator.clear_log()
     assert controller.succeed(play).writes().count("create_client label-1") <= 1
     assert len(emulator.requests("create_client")) == 100 - done

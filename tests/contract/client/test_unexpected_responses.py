@@ -224,7 +224,7 @@ def test_a_switch_of_the_plan_with_an_empty_response(emulator: Emulator, tier: s
 def test_an_empty_value_is_the_free_plan_and_a_done_delete(emulator: Emulator, body: str) -> None:
     """A create without a value is found in the list."""
     emulator.seed(labels=["old1", "old2"])
-    json_text = {"kind": "text", "status": 200, "body": body, "headers": {"Content-Type": "application/json"}}
+    json_text = {"kind": "html", "status": 200, "body": body, "headers": {"Content-Type": "application/json"}}
     emulator.fault(**json_text, operation="get_plan", times=-1)
     emulator.fault(**json_text, operation="delete_client", done=True, times=-1)
     if not body:
