@@ -13,7 +13,6 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
-from http import HTTPStatus
 from typing import Any
 
 from connexion import context
@@ -76,7 +75,7 @@ async def delete_client(state: State, client_id: int) -> tuple[Body | None, int]
     _client(state, client_id)
     state.store.delete(client_id)
     status = state.settings.delete_status
-    return (None if status == HTTPStatus.NO_CONTENT else {}), status
+    return (None if status == 204 else {}), status
 
 
 async def get_plan(state: State) -> Body:

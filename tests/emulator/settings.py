@@ -79,7 +79,7 @@ def leaves_contract(settings: Settings) -> bool:
 def change(settings: Settings, changes: Mapping[str, Any]) -> Settings:
     """Return the settings with the changes. Raise ValueError if a name or a value is invalid."""
     types = get_type_hints(Settings)
-    given = {name: tuple(value) if isinstance(value, list) else value for name, value in changes.items()}
+    given: dict[str, Any] = {name: tuple(new) if isinstance(new, list) else new for name, new in changes.items()}
     for name, value in given.items():
         if name not in types:
             raise ValueError(f"There is no setting {name!r}. Choose one of: {', '.join(types)}.")

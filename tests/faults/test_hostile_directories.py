@@ -159,9 +159,9 @@ class Attacker:
             self._open_all(directory)
             hidden = (path for path in _inside(directory) if path.name[0] == "." and path.name != LEFTOVER)
             self._entry = self._entry or next(hidden, None)
-            if self.stops in (first, first + self._trial.turns):
-                if target := self._entry if self._trial.target == "entry" else self._ground.path:
-                    _exchange(self._decoy, target)
+            target = self._entry if self._trial.target == "entry" else self._ground.path
+            if target and self.stops in (first, first + self._trial.turns):
+                _exchange(self._decoy, target)
             if self._trial.decoy == "trap" and self.stops >= first > 0:
                 self._spring()
 
