@@ -132,12 +132,7 @@ class Api:
 
     def delete_client(self, client_id: int | str, label: str) -> None:
         """Delete a client (delete_client). If the client does not exist, do nothing."""
-        self._call_or_none(
-            resources.DELETE_CLIENT,
-            lambda it: response.is_empty(it) or response.object_of(it),
-            id=client_id,
-            label=label,
-        )
+        self._call_or_none(resources.DELETE_CLIENT, lambda it: it and response.object_of(it), id=client_id, label=label)
 
     def get_plan(self) -> Object:
         """Return the tier of the paid plan, or ``{}`` for the free plan (get_plan)."""
