@@ -8,6 +8,7 @@ import contextlib
 import os
 import signal
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,9 @@ from ansible_collections.monitor.cloud.tests.support import hosts as fleet
 from ansible_collections.monitor.cloud.tests.support import machines as debian
 from ansible_collections.monitor.cloud.tests.support.runs import Controller
 from ansible_collections.monitor.cloud.tests.support.servers import Listener
+from ansible_collections.monitor.cloud.tests.tools import figures
+
+BEGAN = time.monotonic()
 
 # A job in the background of a script ignores SIGINT, and so would what the tests start and interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -132,3 +136,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if any(debian.NO_CONTAINERS not in str(report.longrepr) for report in reporter.stats.get("skipped", [])):
         reporter.write_line("\nA skipped test counts as failed here, because CI=true is set.")
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if not hasattr(terminalreporter.config, "workerinput"):
+        figures.write_counts(terminalreporter.stats, time.monotonic() - BEGAN)

@@ -1,9 +1,9 @@
 # Copyright (c) 2026 monitor.cloud contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Writes measured figures into the tables of docs/testing.md, so that none of them is copied by hand.
+"""Writes measured figures into the tables of docs/testing.md.
 
-As a program, it reads a report of `coverage json`, and fails if fewer lines or branches are run than promised.
+As a program, it reads a report of `coverage json`, and fails if the tests run too few lines or branches.
 """
 
 import json
@@ -12,15 +12,16 @@ import platform
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
-from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, tracked_files
+from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
 PAGE = CHECKOUT / "docs" / "testing.md"
 Row = Sequence[object]
-# Percent of the lines, and of the branches, of plugins/ that tests run.
+# The smallest percentage of lines and of branches that tests must run. coverage can check only their sum.
 _FLOORS = {"statements": 98.0, "branches": 96.0}
 
 
@@ -28,28 +29,18 @@ def markdown(head: Row, rows: Iterable[Row]) -> str:
     return "\n".join(f"| {' | '.join(map(str, row))} |" for row in [head, ["---"] * len(head), *rows])
 
 
-def _mark(name: str) -> re.Pattern[str]:
-    return re.compile(rf"(<!-- {name}: [^\n]*-->\n)(.*?)(<!-- end -->)", re.DOTALL)
-
-
-def rows(name: str) -> list[list[str]]:
-    """The rows of a table, without its head."""
-    table = _mark(name).search(PAGE.read_text(encoding="utf-8"))
-    lines = [line for line in table[2].splitlines() if line.startswith("| ")] if table else []
-    return [[cell.strip() for cell in line[1:-1].split(" | ")] for line in lines[2:]]
-
-
 def write(name: str, head: Row, measured: Iterable[Row], *, keys: int = 0) -> None:
-    """Replace a table of the page; with `keys`, only the rows whose first `keys` cells are measured again."""
-    new = [[str(cell) for cell in row] for row in measured]
-    if keys:
-        again = [row[:keys] for row in new]
-        kept = [row for row in rows(name) if row[:keys] not in again]
-        new = sorted([*new, *kept], key=lambda row: row[:keys])
-    table = f"\n{markdown(head, new)}\n\nLast run: {_where()}.\n\n"
-    text, times = _mark(name).subn(lambda marks: marks[1] + table + marks[3], PAGE.read_text(encoding="utf-8"))
+    """Replace a table of the page. With `keys`, keep each row with other values in its first `keys` cells."""
+    page, rows = PAGE.read_text(encoding="utf-8"), [[str(cell) for cell in row] for row in measured]
+    marked = re.compile(rf"(<!-- {name}: [^\n]*-->\n)(.*?)(<!-- end -->)", re.DOTALL)
+    if keys and (table := marked.search(page)):
+        old = [[cell.strip() for cell in line[1:-1].split(" | ")] for line in re.findall(r"^\|.*$", table[2], re.M)[2:]]
+        again = [row[:keys] for row in rows]
+        rows = sorted([*rows, *(row for row in old if row[:keys] not in again)], key=lambda row: row[:keys])
+    new = f"\n{markdown(head, rows)}\n\nLast run: {_where()}.\n\n"
+    page, times = marked.subn(lambda marks: marks[1] + new + marks[3], page)
     assert times == 1, f"{PAGE} has no table {name}"
-    PAGE.write_text(text, encoding="utf-8")
+    PAGE.write_text(page, encoding="utf-8")
 
 
 def _where() -> str:
@@ -60,22 +51,31 @@ def _where() -> str:
     return f"commit {commit.strip() or 'unknown'}, ansible-core {core}, Python {python}, {machine}"
 
 
-def lines_of(*directories: str) -> int:
-    files = [path for path in tracked_files() if path.parts[0] in directories and "locks" not in path.parts]
-    return sum((CHECKOUT / path).read_bytes().count(b"\n") for path in files)
+def write_counts(reports: Mapping[str, Sequence[Any]], seconds: float) -> None:
+    """Write the counts of a run of pytest into the table that FIGURES names: `tests` or `versions`."""
+    table, parts = os.environ.get("FIGURES"), os.environ.get("PARTS", "")
+    passed, failed, errors, skipped = (reports.get(kind, []) for kind in ("passed", "failed", "error", "skipped"))
+    bad = len(failed) + len(errors)
+    if table == "tests":
+        result = f"{len(passed):,} passed, {bad} failed, {len(skipped)} skipped in {seconds / 60:.1f} minutes"
+        write(table, ("what", "figure"), [(f"`make {parts}`", result)], keys=1)
+    elif table == "versions":
+        versions = [version("ansible-core"), platform.python_version()]
+        reasons = "; ".join({str(report.longrepr[2]).replace("|", "/") for report in skipped}) or "-"
+        minor = (".".join(full.split(".")[:2]) for full in versions)
+        row = (*minor, " / ".join(versions), f"{parts}: {len(passed)}", bad, reasons)
+        write(table, ("ansible-core", "Python", "versions", "passed", "failed", "skipped"), [row], keys=2)
 
 
 def coverage(report: Path) -> int:
-    """Write the shares of lines and branches, and compare them with what is promised."""
     totals = json.loads(report.read_text(encoding="utf-8"))["totals"]
     shares = {kind: totals[f"percent_{kind}_covered"] for kind in _FLOORS}
-    counts = {"statements": ("covered_lines", "num_statements"), "branches": ("covered_branches", "num_branches")}
-    measured = [
-        (kind, f"{totals[counts[kind][0]]:,}", f"{totals[counts[kind][1]]:,}", f"{share:.1f} %", f"{_FLOORS[kind]:g} %")
-        for kind, share in shares.items()
-    ]
-    write("coverage", ("of plugins/", "run", "of", "share", "at least"), measured)
-    print(markdown(("of plugins/", "run", "of", "share", "at least"), measured))
+    table = (
+        ("of plugins/", "share", "at least"),
+        [(kind, f"{share:.1f} %", f"{_FLOORS[kind]:g} %") for kind, share in shares.items()],
+    )
+    write("coverage", *table)
+    print(markdown(*table))
     return int(any(share < _FLOORS[kind] for kind, share in shares.items()))
 
 
