@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The runs that are compared, what they cost, and the requests that each of them must send."""
+"""Runs that the benchmark compares, their costs, and the requests that a rollout must send."""
 
 import json
 import math
@@ -26,7 +26,7 @@ from ansible_collections.monitor.cloud.tests.tools.demo import own_settings
 
 TODAY = Path(__file__).parent / "today.yml"
 ROLLOUT = "monitor.cloud.rollout"
-# Plays of one task: the least that one costs on each host.
+# Plays with a single task.
 PLAYS: dict[str, dict[str, Any]] = {"ping": {"ansible.builtin.ping": None}, "raw": {"ansible.builtin.raw": "true"}}
 FORKS = 10
 _LONGEST = 3600.0
@@ -34,11 +34,7 @@ _PAGE = 500
 
 
 class Cost(NamedTuple):
-    """What a command took: seconds on the clock, seconds of processors, and MiB.
-
-    ``cpu`` covers all processes that the command started and waited for; ``memory`` is the largest resident set that
-    one of them had, which for ansible-playbook is the controller or a fork of it.
-    """
+    """Seconds on the clock, seconds of processors, and MiB of the largest process, for a command and its processes."""
 
     wall: float
     cpu: float
@@ -66,7 +62,7 @@ def run(command: Sequence[str], environment: Mapping[str, str]) -> Cost:
 
 @dataclass(frozen=True)
 class Fleet:
-    """Hosts to run against. ``forget`` removes what rollouts wrote; ``disconnect`` ends open connections."""
+    """Hosts of a run. ``forget`` removes the files of rollouts. ``disconnect`` ends open connections."""
 
     size: int
     inventory: Path
@@ -88,7 +84,7 @@ def _write_inventory(directory: Path, hosts: Mapping[str, Any], **common: object
 
 @dataclass(frozen=True)
 class Bench:
-    """A directory to work in, a service, and how often to measure."""
+    """A directory, a service, and the number of rounds."""
 
     directory: Path
     emulator: Emulator
@@ -114,7 +110,7 @@ class Bench:
 
     @contextmanager
     def ssh_fleet(self, name: str, size: int) -> Iterator[Fleet]:
-        """Hosts with an address, an sshd and a file system each, so that no two share a connection."""
+        """Start hosts. Each host has its own address, sshd and file system."""
         directory = self._room(name)
         keys, sockets = ssh_hosts.make_keys(directory), directory / "sockets"
         settings = {
@@ -145,7 +141,7 @@ class Bench:
                 host.stop()
 
     def play(self, playbook: str, fleet: Fleet, variables: Mapping[str, Any] | None = None, *options: str) -> Cost:
-        """Run one of the plays, or a playbook of a collection or of a path."""
+        """Run a play of PLAYS, or a playbook of a collection or of a path."""
         if playbook in PLAYS:
             path = self.directory / f"{playbook}.yml"
             play = {"hosts": "all", "gather_facts": False, "tasks": [PLAYS[playbook]]}
@@ -154,22 +150,18 @@ class Bench:
         extra = self.directory / "extra.json"
         extra.write_text(json.dumps(variables or {}), encoding="utf-8")
         command = [str(Path(sys.executable).parent / "ansible-playbook"), "-e", f"@{extra}", playbook, *options]
-        # Without the user's own settings, and with a home for Ansible that is ours.
         environment = {**own_settings(self.directory), **self.emulator.environment(), **fleet.settings}
         environment |= {"ANSIBLE_FORKS": str(FORKS), "ANSIBLE_HOME": str(self.directory), "ANSIBLE_NOCOLOR": "1"}
         return run([*command, "-i", str(fleet.inventory)], environment)
 
     def forget(self, fleet: Fleet) -> None:
-        """Start anew: an account without clients, and hosts without a configuration."""
+        """Remove the clients of the account and the configurations of the hosts."""
         self.emulator.reset()
         fleet.forget()
 
     def rollout(self, fleet: Fleet, *, first: bool) -> Contender:
-        """A rollout that registers all hosts, or finds no drift.
-
-        Raises RuntimeError unless the service got the requests that are needed and no other.
-        """
-        # A first rollout reads the empty account, and reads it again before it creates.
+        """Return a rollout, which raises RuntimeError if the service got other requests than expected."""
+        # A first rollout reads the empty account twice: for the plan, and before the create requests.
         expected = Counter(list_clients=2 if first else max(1, math.ceil(fleet.size / _PAGE)))
         if first:
             expected.update(create_client=fleet.size, get_plan=1)

@@ -2,11 +2,12 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Labels, tried with many host names; which values are masks, and what of a client is shown."""
+"""Tests of labels and their options, of masks and keys, and of the fields of a client that results show."""
 
 import json
 import re
 import unicodedata
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -46,16 +47,39 @@ def test_hosts_have_portable_labels_that_differ(hosts: set[str]) -> None:
     assert labels == [client_label(host) for host in hosts]
 
 
-def test_the_label_of_a_host_without_a_portable_name() -> None:
+def test_the_label_of_a_host_without_a_portable_name_has_a_digest() -> None:
     expected = ["web-9-b7c7099e", "host-e84c538e", "a" * 23 + "-e33cdf9c"]
     assert [client_label(host) for host in ("web 9", "!!!", "a" * 40)] == expected
 
 
-def test_the_label_of_localhost_is_refused() -> None:
-    for label in ("localhost", client_label("::1")):
-        with pytest.raises(InputError, match=f"'{label}' cannot be a label"):
-            check_own(label)
+@pytest.mark.parametrize(
+    ("check", "values", "message"),
+    [
+        (check_own, ["localhost", client_label("::1")], "cannot be a label"),
+        (as_text, [None, 1.1, 83, True, ["web1"]], "is not text|is a list or"),
+        (
+            check_labels,
+            [["web1", "web2", "web1"]],
+            "'web1' is listed twice. Labels are unique: give each host its own.",
+        ),
+        (
+            # ansible-core splits the text of an option at its commas.
+            check_labels,
+            [text.split(",") for text in ("['web1','web2']", '["web1", "web2"]', "[web1,web2]", "['web1']")],
+            r"""is the text of a list.* -e '{"labels": \["web1", "web2"\]}'""",
+        ),
+    ],
+)
+def test_invalid_labels_are_refused(check: Callable[[Any], object], values: list[Any], message: str) -> None:
+    for value in values:
+        with pytest.raises(InputError, match=message):
+            check(value)
+
+
+def test_valid_labels_pass() -> None:
     check_own("web-1")
+    for text in ("web1,web2", "[prod] web1,web1 [prod]", "[web1]", "o'neil,web1"):
+        check_labels(text.split(","))
 
 
 def test_a_message_names_up_to_twenty_and_counts_the_others() -> None:
@@ -67,7 +91,7 @@ def test_a_message_names_up_to_twenty_and_counts_the_others() -> None:
 
 @given(st.text(max_size=40))
 @example("a" * 32)
-def test_length_is_all_that_is_checked(label: str) -> None:
+def test_only_the_length_of_a_label_is_checked(label: str) -> None:
     if 3 <= len(label) <= 32:
         check_label(label)
     else:
@@ -75,27 +99,15 @@ def test_length_is_all_that_is_checked(label: str) -> None:
             check_label(label)
 
 
-def test_a_value_that_is_not_text_is_not_a_valid_label() -> None:
-    for label in (None, 1.1, 83, True, ["web1"]):
-        with pytest.raises(InputError, match="is not text|is a list or"):
-            as_text(label)
-
-
-def test_a_label_twice_is_refused() -> None:
-    check_labels(["web1", "web2"])
-    with pytest.raises(InputError, match="'web1' is listed twice. Labels are unique: give each host its own."):
-        check_labels(["web1", "web2", "web1"])
-
-
 def test_the_inventory_may_set_a_label_that_no_other_host_has() -> None:
-    own = {"db.example.com": "database", "web1": ""}
-    assert labels_of_hosts([*own], [], own.get) == {"web1": "web1", "db.example.com": "database"}
-    # Even outside of the batch.
+    given = {"db.example.com": "database", "web1": ""}
+    assert labels_of_hosts([*given], [], given.get) == {"web1": "web1", "db.example.com": "database"}
+    # The host web2 is not in the batch of web1.
     with pytest.raises(InputError, match="The hosts web1 and web2 have the same label 'web1'"):
         labels_of_hosts(["web1"], ["web1", "web2"], {"web2": "web1"}.get)
 
 
-def test_an_invalid_label_names_its_host_and_matters_only_in_the_batch() -> None:
+def test_the_error_of_an_invalid_label_names_the_host_if_the_host_is_in_the_batch() -> None:
     for label, length in (("a", "1 character"), ("ab", "2 characters")):
         with pytest.raises(InputError, match=f"monitor_agent_label of host web2: The label {label!r} has {length};"):
             labels_of_hosts(["web1", "web2"], [], {"web2": label}.get)
@@ -108,17 +120,6 @@ def test_a_pattern_matches_whole_labels_of_any_characters_and_its_error_names_th
         with pytest.raises(InputError, match="^prune_pattern .* is not a valid regular expression"):
             matching(pattern, "prune_pattern", [])
 
-
-def test_a_list_that_is_written_as_text_is_refused() -> None:
-    # Core splits a text at its commas.
-    for text in ("['web1','web2']", '["web1", "web2"]', "[web1,web2]", "['web1']"):
-        with pytest.raises(InputError, match=r"""is the text of a list.* -e '{"labels": \["web1", "web2"\]}'"""):
-            check_labels(text.split(","))
-    for text in ("web1,web2", "[prod] web1,web1 [prod]", "[web1]", "o'neil,web1"):
-        check_labels(text.split(","))
-
-
-# Keys
 
 _KEY = "0A1B2C3D-4E5F-6071-8293A4B5C6D7E8F9"
 
@@ -154,7 +155,7 @@ def test_one_masked_field_makes_the_client_masked() -> None:
             {"install_code": "A-1-B-2-C-3-D"},
             "The install_code has 7 letters and digits; an install code has at least 8.",
         ),
-        # A service may have no install codes.
+        # Some services have no install codes.
         ({"install_code": None}, ""),
     ):
         assert mask_reason(_client(1, **fields)) == reason
@@ -165,7 +166,7 @@ def test_an_install_code_may_be_short_and_one_for_the_account(code: str) -> None
     clients = [_client(number, install_code=code) for number in range(3)]
     assert masked(clients) == {}
     assert why_unusable(clients[0]) == ""
-    # It is a secret all the same.
+    # A code of the account is a secret too.
     assert secrets_of(clients[0])["install_code"] == code
     assert code not in str(Views(clients).show({**clients[0], "command": f"install {code}"}))
 
@@ -179,7 +180,7 @@ def test_a_key_with_another_character_is_refused_by_its_name(field: str) -> None
             f"the {field} contains U+{ord(character):04X} {unicodedata.name(character)}; "
             "only letters, digits and ._~+/=:@- are allowed"
         )
-        # The other field can still be shown and redacted.
+        # Messages redact a key with such a character too.
         assert set(secrets_of(client)) == {"api_key", "install_code"}
 
 
@@ -195,7 +196,7 @@ def test_a_line_end_in_any_other_field_is_refused(name: str, value: Any) -> None
         )
 
 
-def test_nothing_of_a_mask_or_of_a_predicted_client_is_refused() -> None:
+def test_masks_and_predicted_clients_are_usable() -> None:
     assert why_unusable(_client(1, api_key="-" * 20 + "1234567")) == "the api_key has fewer than 8 letters and digits"
     assert why_unusable(_client(1, api_key="Az09._~+/=:@-abcdefgh")) == ""
     assert why_unusable({"id": None, "label": "web1", "apps": {}, "created": None}) == ""
@@ -217,7 +218,7 @@ def test_views_leave_out_secrets_unless_requested() -> None:
     requested = Views([client], include_keys=True).show(client)
     assert requested == {**plain, **client}
     assert Views([client]).show({}) == {}
-    # Users of the account choose labels, and could choose one that has the code.
+    # Users choose labels, so a label can contain an install code.
     assert Views([]).show(_client(1, label="x-12345", install_code="12345"))["label"] == "x-12345"
 
 
@@ -228,7 +229,7 @@ def test_a_mask_is_never_shown_as_a_key() -> None:
     assert shown == {"id": 1, "label": "web1", "key_fingerprint": None, "keys_masked": True}
 
 
-def test_masks_are_judged_over_all_that_is_known_and_the_last_of_an_id_counts() -> None:
+def test_masks_are_found_by_comparing_all_clients_and_the_newest_state_of_a_client_counts() -> None:
     constant = {"api_key": _KEY, "install_code": _KEY[::-1]}
     before, created = _client(1, **constant), _client(2, **constant)
     views = Views([before], [created], include_keys=True)
@@ -237,14 +238,13 @@ def test_masks_are_judged_over_all_that_is_known_and_the_last_of_an_id_counts() 
     assert Views([before], [{**before, "label": "www1"}]).key_owners() == {fingerprint(_KEY): "www1"}
 
 
-def test_characters_that_turn_a_text_around_are_escaped_in_a_diff() -> None:
+def test_bidirectional_and_control_characters_are_escaped_in_a_diff() -> None:
     client = _client(1, label="web\u202e1\u200b\x1b[m")
     assert list(Views([client]).diff([({}, client)])["after"]) == ["web\\u202e1\\u200b\\x1b[m"]
     assert (escaped("café"), escaped(None)) == ("café", None)
 
 
 def test_a_diff_shows_each_field_that_is_set_and_differs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As with a further field, which CONTRIBUTING describes how to add."""
     more = {**CLIENT.fields, "notes": Field(settable=True), "read": Field()}
     monkeypatch.setattr(f"{Views.__module__}.CLIENT", CLIENT._replace(fields=more))
     before = _client(1, notes="a", read=1)
