@@ -2,15 +2,14 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The layer rule of docs/architecture.md: imports point downwards only."""
+"""Tests of the rules of docs/architecture.md for imports."""
 
 import ast
-from collections.abc import Iterator
 
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
 OURS = "ansible_collections.monitor.cloud.plugins."
-# The lowest layer first. The longest name that fits counts.
+# The lowest layer comes first. The longest prefix of a name decides its layer.
 LAYERS = (
     ("module_utils._service.errors", "module_utils._service.resources"),
     ("module_utils._clients",),
@@ -21,7 +20,7 @@ LAYERS = (
     ("plugin_utils",),
     ("action", "doc_fragments", "filter", "inventory", "lookup"),
 )
-# What only one file may import.
+# Only one file may import each of these names.
 SINGLE = {
     "requests": "module_utils._service.http",
     "urllib3": "module_utils._service.http",
@@ -29,18 +28,17 @@ SINGLE = {
 }
 
 
-def imports() -> Iterator[tuple[str, str]]:
-    """Each importing file of plugins/ with each name that it imports; ours without their common prefix."""
-    root = CHECKOUT / "plugins"
+def imports() -> list[tuple[str, str]]:
+    """Return each file of plugins/ with each imported name."""
+    pairs, root = [], CHECKOUT / "plugins"
     for path in root.rglob("*.py"):
         importer = ".".join(path.relative_to(root).with_suffix("").parts)
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import):
-                yield from ((importer, alias.name) for alias in node.names)
+                pairs += [(importer, alias.name) for alias in node.names]
             elif isinstance(node, ast.ImportFrom):
-                assert node.level == 0, f"{importer}: a relative import"
-                names = (f"{node.module}.{alias.name}" for alias in node.names)
-                yield from ((importer, name.removeprefix(OURS)) for name in names)
+                pairs += [(importer, f"{node.module}.{alias.name}".removeprefix(OURS)) for alias in node.names]
+    return pairs
 
 
 def begins(name: str, part: str) -> bool:
@@ -48,21 +46,15 @@ def begins(name: str, part: str) -> bool:
 
 
 def layer(name: str) -> int:
-    """The number of a name's layer; -1 for what is not ours."""
-    fitting = [(len(part), number) for number, parts in enumerate(LAYERS) for part in parts if begins(name, part)]
-    return max(fitting, default=(0, -1))[1]
+    """Return the number of the layer of a name; -1 for a name of another package."""
+    matches = [(len(part), number) for number, parts in enumerate(LAYERS) for part in parts if begins(name, part)]
+    return max(matches, default=(0, -1))[1]
 
 
-PAIRS = list(imports())
-
-
-def test_no_import_points_upwards_and_decisions_about_clients_import_nothing_of_ansible() -> None:
-    assert len(PAIRS) > 200
-    assert [pair for pair in PAIRS if layer(pair[0]) < layer(pair[1])] == []
+def test_imports_point_to_lower_layers_and_single_files_import_requests_and_ansible_module() -> None:
+    pairs = imports()
+    assert len(pairs) > 200
+    assert [pair for pair in pairs if layer(pair[0]) < layer(pair[1])] == []
     pure = layer("module_utils._clients")
-    assert [pair for pair in PAIRS if layer(pair[0]) == pure and begins(pair[1], "ansible")] == []
-
-
-def test_one_file_imports_requests_and_one_ansible_module() -> None:
-    found = {(single, importer) for importer, name in PAIRS for single in SINGLE if begins(name, single)}
-    assert found == set(SINGLE.items())
+    assert [pair for pair in pairs if layer(pair[0]) == pure and begins(pair[1], "ansible")] == []
+    assert {(part, file) for file, name in pairs for part in SINGLE if begins(name, part)} == set(SINGLE.items())
