@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a response means: a value, or an error and whether the request may be sent again."""
+"""Tests of responses: their values, their errors, and whether a request is retried."""
 
 from __future__ import annotations
 
@@ -49,8 +49,9 @@ def _error(status: int, content: bytes | object = b"", **options: Any) -> ApiErr
     return refused.value
 
 
-def test_an_empty_body_is_not_a_value() -> None:
-    assert [_read(status, content) for status, content in ((204, b""), (200, b""), (200, b" "))] == [None] * 3
+@pytest.mark.parametrize(("status", "body", "value"), [(204, b"", None), (200, b" ", None), (299, [1], [1])])
+def test_a_success_without_a_body_has_no_value(status: int, body: bytes | object, value: object) -> None:
+    assert _read(status, body) == value
 
 
 @pytest.mark.parametrize(
@@ -71,7 +72,7 @@ def test_statuses(statuses: list[int], headers: dict[str, Any], retryable: bool,
         error = _error(status, b"<html>", **headers)
         assert (error.retryable, error.outcome, hint in error.hint) == (retryable, outcome, True)
         assert bool(error.hint) is bool(hint)
-        # What may have been done must not be sent again, but for 425 and 429: that was certainly not done.
+        # After 425 and 429 the service has certainly not created a client, so a retry is safe.
         assert _error(status, b"<html>", idempotent=False, **headers).retryable is (status in (425, 429))
 
 
@@ -82,18 +83,18 @@ _UNKNOWN = "an empty body, invalid JSON, or JSON of an unknown shape"
 @pytest.mark.parametrize(
     ("body", "text", "fields"),
     [
-        # Errors of the service have fields.
         ({"errors": [_TAKEN]}, "label: is taken", ["label"]),
         ({"errors": [{"field": "", "reason": "no"}]}, "no", [""]),
         ({"errors": [{"reason": "no", "code": 7}, _TAKEN]}, "no; label: is taken", ["", "label"]),
         ({"errors": [{"field": "label"}]}, "label: no reason given", ["label"]),
         ({"errors": [{"field": "label", "message": "is taken"}]}, "label: is taken", ["label"]),
-        # As Rails returns them.
+        # Services written with Rails return this shape.
         ({"errors": {"label": ["is taken", "is bad"]}}, "label: is taken; is bad", ["label"]),
-        # Those of gateways are texts.
+        # Gateways return errors without fields.
         ({"errors": "no"}, "no", []),
+        ({"errors": ["no"] * 21}, "; ".join(["no"] * 20), []),
         (
-            {"success": False, "errors": [{"code": 7003, "message": "no"}, {"code": 1, "message": "never"}]},
+            {"success": False, "errors": [{"code": 7, "message": "no"}, {"code": 1, "message": "never"}]},
             "no; never",
             [],
         ),
@@ -104,38 +105,36 @@ _UNKNOWN = "an empty body, invalid JSON, or JSON of an unknown shape"
         ({"error": "invalid_request", "error_description": "no"}, "no", []),
         ({"error": {"code": 7, "message": "no"}}, "no", []),
         ({"fault": {"faultstring": "no", "detail": {"errorcode": "x"}}}, "no", []),
-        (["no", "never"], "no; never", []),
+        (b"<" * 201, f"not JSON but {'<' * 200!r}", []),
         ({"errors": []}, _UNKNOWN, []),
         ({"message": 7, "api_key": "hidden"}, _UNKNOWN, []),
     ],
     ids=str,
 )
-def test_the_text_of_an_error_is_quoted_whatever_its_shape(body: Any, text: str, fields: list[str]) -> None:
+def test_a_message_quotes_the_text_of_an_error_of_any_shape(body: Any, text: str, fields: list[str]) -> None:
     """Observed: "errors"."""
-    for status in (400, 403, 404, 520):
+    for status in (403, 404, 520):
         error = _error(status, body)
         assert error.problem == f"the service returned {status}: {text}"
-        assert [each["field"] for each in error.errors] == fields
+        assert [item["field"] for item in error.errors] == fields
         assert (error.is_missing, error.names_field("label")) == (status == 404 and bool(fields), "label" in fields)
 
 
-def test_errors_count_whatever_the_status() -> None:
-    """A delete would take any other object for a success."""
+def test_a_body_with_only_errors_is_an_error_with_any_status() -> None:
     error = _error(200, {"errors": [_TAKEN]})
     assert (error.problem, error.outcome) == ("the service returned 200: label: is taken", "unknown")
-    assert _error(200, {"errors": [{"code": 7, "message": "no"}]}).problem == "the service returned 200: no"
     objects: list[dict[str, Any]] = [{"errors": []}, {"errors": [_TAKEN], "id": 1}, {"errors": [_TAKEN], "data": []}]
     for value in objects:
         assert _read(200, value) == value
 
 
-def test_json_that_is_not_an_error_body_is_not_quoted() -> None:
+def test_messages_do_not_quote_json_of_an_unknown_shape() -> None:
     body = b'{"api_key": "0A1B2C3D-4E5F-6071-8293A4B5C6D7E8F9"}'
     for status, content in ((200, body[:-1]), (400, body), (400, body[:-1]), (502, body)):
         assert "0A1B2C3D" not in str(_error(status, content))
 
 
-def test_half_a_response_is_retried_unless_it_is_of_a_create() -> None:
+def test_an_incomplete_response_is_retried_except_for_a_create_request() -> None:
     for content in (b'{"id": 1, "lab', b'[{"id": 1}', b'{"data": [],\n "pages": tru3}'):
         for idempotent in (True, False):
             error = _error(200, content, idempotent=idempotent)
@@ -148,14 +147,16 @@ def test_half_a_response_is_retried_unless_it_is_of_a_create() -> None:
     [
         (401, b"", "/monitor/clients", "check api_token (monitor_agent_api_token, MONITOR_API_TOKEN)"),
         (403, {"errors": [{"reason": "no"}]}, "/monitor/clients", "The token needs the scope x."),
-        # The service gives errors with each 403.
+        # The service explains each 403 with errors.
         (403, {"message": "blocked"}, "/monitor/clients", "another server may have responded"),
-        # Public: no token was sent.
+        # Requests for regions contain no token.
         (401, {"errors": [{"reason": "no"}]}, "/regions", "another server may have responded"),
         (403, {"errors": [{"reason": "no"}]}, "/regions", "another server may have responded"),
     ],
 )
-def test_whether_the_token_is_to_blame(status: int, body: Any, path: str, hint: str) -> None:
+def test_the_hint_names_the_token_only_if_the_service_refused_the_token(
+    status: int, body: Any, path: str, hint: str
+) -> None:
     assert hint in _error(status, body, path=path).hint
 
 
@@ -166,9 +167,8 @@ def test_redirects_are_errors() -> None:
         assert (error.retryable, error.outcome, "secret" in str(error)) == (False, "not_done", False)
 
 
-def test_a_pause_is_obeyed_only_if_the_request_is_sent_again() -> None:
+def test_only_transient_errors_have_a_wait() -> None:
     assert _error(429, b"", Retry_After="7").wait == 7
-    # Of a create, once the list was read.
     assert _error(503, b"", Retry_After="7", idempotent=False).wait == 7
     assert _error(400, b"", Retry_After="7").wait is None
 
@@ -187,7 +187,7 @@ _APPS = {"apache": 1, "mysql": 0, "nginx": True, "version": 2, "name": "x", "por
         (client_of, {"id": "x" * 64, "label": None}, {}),
         (client_of, {"id": 1, "label": 7}, {"label": None}),
         (client_of, {"id": 1, "label": ""}, {"label": None}),
-        # Observed: "apps": 0 and 1 in the response to a create.
+        # Observed: "apps": 0 and 1 in the response to a create request.
         (client_of, {"id": 1, "label": "web1", "apps": _APPS}, {"apps": {**_APPS, "apache": True, "mysql": False}}),
         *((client_of, {"id": given, "label": "web1"}, {"id": 12}) for given in ("12", 12.0, "12.0")),
         *((client_of, {"id": text, "label": "web1"}, {}) for text in ("c-12", "012", "\u0661")),
@@ -230,8 +230,8 @@ def test_an_object_that_was_not_requested_is_refused() -> None:
             requested(item, **expected)
 
 
-def test_seconds_or_a_date_to_wait_for() -> None:
-    invalid = ("", "soon", "Thu, 99 Foo 2026", "2026-01-01T00:00Z", "nan", "1e400", "-inf", "0", "-5")
+def test_retry_after_contains_seconds_or_a_date() -> None:
+    invalid = ("", "soon", "Thu, 99 Foo 2026", "2026-01-01T00:00Z", "nan", "1e400", "0", "-5")
     for value, seconds in {"7": 7, "0.5": 0.5, **dict.fromkeys(invalid)}.items():
         assert retry_after({"Retry-After": value}) == seconds
     assert retry_after({}) is None
