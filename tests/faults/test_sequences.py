@@ -2,208 +2,253 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Tasks, faults and changes by others in any order, and what holds after each of them."""
+"""Tasks, faults and changes by another controller in any order, and what is true after each task."""
 
+import copy
+import json
+import random
 import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hypothesis import Phase, settings
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
+import pytest
 
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import fingerprint
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import MonitorError
 from ansible_collections.monitor.cloud.plugins.modules import monitor_client, monitor_clients, monitor_plan
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.faults import outcomes
-from ansible_collections.monitor.cloud.tests.support.checks import SOAK, assert_sound, tally
-from ansible_collections.monitor.cloud.tests.support.inputs import examples
+from ansible_collections.monitor.cloud.tests.support.checks import assert_sound, short_or_long, tally
 from ansible_collections.monitor.cloud.tests.support.runs import ROLLOUT, Local
-from ansible_collections.monitor.cloud.tests.support.tasks import assert_predicted, labels, writes
+from ansible_collections.monitor.cloud.tests.support.tasks import Result, assert_predicted, go, labels
 
-# The last one does not match the prune pattern, though it is similar.
+# The prune pattern `old-.` does not match the last label.
 LABELS = ("web-1", "web-2", "web-3", "old-1", "old-2", "old-10")
 TIERS = (None, "monitor-3", "monitor-10", "monitor-100")
-# One that takes seconds is for the long form.
-_FAULTS = tuple(name for name in outcomes.FAULTS if SOAK or name != "slow")
-some_labels = st.lists(st.sampled_from(LABELS), unique=True, max_size=4)
-faults = st.none() | st.tuples(
-    st.integers(0, 5), st.sampled_from(_FAULTS), st.sampled_from([1, 1, 2, 3, -1]), st.integers(0, 11)
-)
+# Faults that a retry fixes.
+PASSING: list[dict[str, Any]] = [
+    {"kind": "drop"},
+    {"kind": "lost_response"},
+    {"kind": "truncate"},
+    {"kind": "status", "status": 429},
+    {"kind": "status", "status": 503},
+    {"kind": "status", "status": 504, "done": True},
+    {"kind": "html", "status": 400},
+    {"kind": "html", "status": 502, "done": True},
+]
+# Another server responds.
+LASTING: list[dict[str, Any]] = [{"kind": "html", "status": 200}, {"kind": "html", "status": 200, "done": True}]
+UNKNOWN = ("The service may have made the change: run again to find out.", "Could not find out whether")
+
+Fault = Mapping[str, Any] | None
 
 
-class Tasks(RuleBasedStateMachine):
-    """Tasks of the modules, without Ansible's machinery around them. Subclasses have an emulator."""
+@dataclass(frozen=True)
+class Outcome:
+    """A result, or an error with its message and the details of the completed work; and the calls."""
 
-    emulator: Emulator
+    result: Result | None
+    message: str = ""
+    details: Result = field(default_factory=dict)
+    calls: Sequence[Result] = ()
 
-    @initialize(
-        labels=some_labels,
-        tier=st.sampled_from(TIERS),
-        behaviour=st.sampled_from([{}, {"update_verb": "put_only"}, {"delete_status": 204}, {"list_order": "newest"}]),
-    )
-    def begin(self, labels: list[str], tier: str | None, behaviour: dict[str, Any]) -> None:
-        self.emulator.reset()
-        self.emulator.configure(**behaviour)
-        self.emulator.seed(labels=labels)
-        self.emulator.set_plan(tier)
-        self.masked = set[str]()
 
-    @rule(
-        kind=st.sampled_from(["present", "prune", "absent", "rename"]),
-        labels=some_labels,
-        renames=st.dictionaries(st.sampled_from(LABELS), st.sampled_from(LABELS), min_size=1, max_size=2),
-        fault=faults,
-    )
-    def many(self, kind: str, labels: list[str], renames: dict[str, str], fault: Any) -> None:
+@dataclass(frozen=True)
+class Account:
+    """Labels by id, and the tier."""
+
+    clients: dict[int, str]
+    plan: str | None
+
+
+class Tasks:
+    """Random tasks of modules without Ansible, and random changes of the account by another controller."""
+
+    def __init__(self, emulator: Emulator, chance: random.Random) -> None:
+        self.emulator, self.chance = emulator, chance
+        emulator.configure(
+            **chance.choice([{}, {"update_verb": "put_only"}, {"delete_status": 204}, {"list_order": "newest"}])
+        )
+        emulator.seed(labels=self._labels())
+        emulator.set_plan(chance.choice(TIERS))
+
+    def _labels(self) -> list[str]:
+        return self.chance.sample(LABELS, self.chance.randint(0, 4))
+
+    def many_clients(self) -> None:
+        labels = self._labels()
+        renames = dict(zip(self._labels()[:2], self._labels()[:2], strict=False)) or {"web-1": "web-2"}
         surplus = {label for label in LABELS if re.fullmatch("old-.", label)} - set(labels)
-        kinds: dict[str, tuple[dict[str, Any], set[str]]] = {
-            "present": ({}, set()),
-            "prune": ({"prune": True, "prune_pattern": "old-.", "prune_limit": 2}, surplus),
-            "absent": ({"state": "absent"}, set(labels)),
-            "rename": ({"renames": renames}, set()),
-        }
-        more, deleted = kinds[kind]
-        self._task(monitor_clients, {"labels": labels, **more}, fault, deleted=deleted, renamed=more.get("renames"))
+        more, deleted = self.chance.choice([
+            ({}, ()),
+            ({"prune": True, "prune_pattern": "old-.", "prune_limit": 2}, surplus),
+            ({"state": "absent"}, labels),
+            ({"renames": renames}, ()),
+        ])  # fmt: skip
+        self._task(monitor_clients, {"labels": labels, **more}, deleted, more.get("renames", {}))
 
-    @rule(label=st.sampled_from(LABELS), present=st.booleans(), fault=faults)
-    def one(self, label: str, present: bool, fault: Any) -> None:
-        options = {"label": label, "state": "present" if present else "absent"}
-        self._task(monitor_client, options, fault, deleted=set() if present else {label})
+    def one_client(self) -> None:
+        label, state = self.chance.choice(LABELS), self.chance.choice(["present", "absent"])
+        self._task(monitor_client, {"label": label, "state": state}, {label} if state == "absent" else ())
 
-    @rule(number=st.integers(0, 5), label=st.none() | st.sampled_from(LABELS), present=st.booleans(), fault=faults)
-    def one_by_id(self, number: int, label: str | None, present: bool, fault: Any) -> None:
-        clients = self.emulator.clients()
-        client: dict[str, Any] = clients[number % len(clients)] if clients else {"id": 99, "label": "missing"}
-        options = {"id": client["id"], "label": label, "state": "present" if present else "absent"}
-        renamed = {client["label"]: label} if label and present else {}
-        self._task(monitor_client, options, fault, renamed=renamed, deleted=set() if present else {client["label"]})
+    def one_client_by_id(self) -> None:
+        client = self.chance.choice(self.emulator.clients() or [{"id": 99, "label": "missing"}])
+        label, state = self.chance.choice([None, *LABELS]), self.chance.choice(["present", "absent"])
+        options = {"id": client["id"], "label": label, "state": state}
+        if state == "absent":
+            self._task(monitor_client, options, {client["label"]})
+        else:
+            self._task(monitor_client, options, renamed={client["label"]: label} if label else {})
 
-    @rule(spec=st.sampled_from([{"subscription": tier or "free"} for tier in TIERS] + [{"min_clients": 4}]),
-          force=st.booleans(), fault=faults)  # fmt: skip
-    def plan(self, spec: dict[str, Any], force: bool, fault: Any) -> None:
-        self._task(monitor_plan, {**spec, "allow_over_capacity": force}, fault)
+    def plan(self) -> None:
+        options = self.chance.choice([*({"subscription": tier or "free"} for tier in TIERS), {"min_clients": 4}])
+        self._task(monitor_plan, {**options, "allow_over_capacity": self.chance.choice([True, False])})
 
-    @rule(tier=st.sampled_from(TIERS))
-    def other_controller_changes_the_plan(self, tier: str | None) -> None:
-        self.emulator.set_plan(tier)
-
-    @rule(number=st.none() | st.integers(0, 5), label=st.none() | st.sampled_from(LABELS))
-    def other_controller_creates_renames_or_deletes(self, number: int | None, label: str | None) -> None:
-        clients = self.emulator.clients()
-        if clients and number is not None:
-            path = f"/monitor/clients/{clients[number % len(clients)]['id']}"
-            renaming = "PUT" if self.emulator.settings()["update_verb"] == "put_only" else "POST"
-            self.emulator.call(renaming if label else "DELETE", path, {"label": label} if label else None)
-        elif label and label not in {client["label"] for client in clients}:
-            self.emulator.seed(labels=[label])
-
-    @rule(labels=some_labels, kind=st.sampled_from(["text", "missing", "cut_short"]))
-    def keys_are_masked(self, labels: list[str], kind: str) -> None:
-        self.masked = set(labels)
-        self.emulator.configure(mask_labels=labels, mask_kind=kind)
+    def other_controller(self) -> None:
+        old, new = self.chance.choice(LABELS), self.chance.choice(LABELS)
+        changes = self.chance.choice([{"create": [new]}, {"rename": {old: new}}, {"delete": [old]}])
+        self.emulator.fault(kind="meanwhile", changes=changes)
+        self.emulator.call("GET", "/monitor/plan")
+        self.emulator.set_plan(self.chance.choice(TIERS))
 
     def _task(
         self,
         module: Any,
         options: dict[str, Any],
-        fault: tuple[int, str, int, int] | None,
-        *,
-        deleted: set[str] | None = None,
-        renamed: dict[str, str] | None = None,
+        deleted: Collection[str] = (),
+        renamed: Mapping[str, str] | None = None,
     ) -> None:
-        """Check mode, the task, with a fault or without, and the task again."""
-        case, before = outcomes.Case(module, options), outcomes.Account.of(self.emulator)
-        moved = {*(renamed or {}), *(renamed or {}).values()}
-        predicted = self._check(case)
-        outcome = self._run(case, fault and (self._operation(predicted, fault[0]), *fault[1:]))
+        """Run the task in check mode, with the fault or without, and again."""
+        before = self._account()
+        predicted = self._run(module, options, check_mode=True)
+        fault = self.chance.choice([None, fault_of(self.chance, predicted)])
+        outcome = self._run(module, options, fault)
         desired = set(options.get("labels") or [options.get("label")])
-        outcomes.assert_only(before, outcomes.Account.of(self.emulator), deleted or set(), renamed or {}, desired)
+        assert_only(before, self._account(), deleted, renamed or {}, desired)
         if fault is not None:
-            if fault[1] in outcomes.PASSING and fault[2] == 1 and predicted.result is not None:
+            if fault["kind"] != "html" and fault["times"] == 1 and predicted.result is not None:
                 assert outcome.result is not None, "a retry was enough"
-            predicted = self._check(case)
-            outcome = self._run(case, None)
-        self._assert_predicted(predicted, outcome, moved)
-        if outcome.result is None:
-            assert outcome.details == {}, "a task that can't be done is refused before anything is done"
+            predicted = self._run(module, options, check_mode=True)
+            outcome = self._run(module, options)
+        if predicted.result is None or outcome.result is None:
+            assert (predicted.result, predicted.message, outcome.details) == (outcome.result, outcome.message, {})
+            return
+        assert_predicted(predicted.result, outcome.result)
+        again = self._run(module, options)
+        assert again.result is not None and again.result["changed"] is False, again.message
+        assert {call["method"] for call in again.calls} <= {"GET"}
+        tally(converged=1)
+
+    def _account(self) -> Account:
+        plan = self.emulator.call("GET", "/monitor/plan").json()
+        return Account({client["id"]: client["label"] for client in self.emulator.clients()}, plan.get("id"))
+
+    def _run(self, module: Any, options: dict[str, Any], fault: Fault = None, *, check_mode: bool = False) -> Outcome:
+        """Run the task. Its report must be true. Any exception except errors of the collection is raised."""
+        emulator, before = self.emulator, self._account()
+        emulator.clear_log()
+        if fault is not None:
+            emulator.fault(**fault)
+        retries = {"retry_timeout": 0.1 if fault and fault["times"] == -1 else 20.0}
+        try:
+            outcome = Outcome(go(emulator, module, check_mode=check_mode, **copy.deepcopy(options), **retries))
+        except MonitorError as error:
+            outcome = Outcome(None, str(error), error.details)
+        calls = emulator.settle()
+        emulator.clear_faults()
+        report = json.dumps([outcome.result, outcome.message, outcome.details])
+        assert_sound(emulator, report, faults=sum(entry["fault"] is not None for entry in calls))
+        assert_never_sent_blindly(calls)
+        assert len(calls) < 40, "too many calls"
+        if check_mode:
+            assert ({call["method"] for call in calls} <= {"GET"}, self._account()) == (True, before)
         else:
-            outcomes.assert_settled(self.emulator, case)
-
-    def _operation(self, predicted: outcomes.Outcome, number: int) -> str:
-        """One of the operations that a task will use that check mode, its last run, has predicted."""
-        used = {entry["operation"] for entry in self.emulator.requests()}
-        result = predicted.result or {"changed": False}
-        if result["changed"] and "plan" in result:
-            used.add("update_plan")
-        elif result["changed"]:
-            before, after = result["diff"]["before"], result["diff"]["after"]
-            gone, new = before.keys() - after.keys(), after.keys() - before.keys()
-            used |= {"delete_client", "get_client"} if len(gone) > len(new) else set()
-            used |= {"create_client"} if len(new) > len(gone) else set()
-            used |= {"update_client"} if gone and new else set()
-        return sorted(used)[number % len(used)] if used else "list_clients"
-
-    def _check(self, case: outcomes.Case) -> outcomes.Outcome:
-        before = outcomes.Account.of(self.emulator)
-        self.emulator.clear_log()
-        outcome = outcomes.attempt(self.emulator, case, check_mode=True)
-        assert writes(self.emulator) == [], "check mode wrote"
-        assert outcomes.Account.of(self.emulator) == before
-        assert_sound(self.emulator, outcome.text)
-        return outcome
-
-    def _run(self, case: outcomes.Case, given: tuple[str, str, int, int] | None) -> outcomes.Outcome:
-        if given is None:
-            return outcomes.carried_out(self.emulator, case, masked=True)
-        operation, name, times, number = given
-        fault = outcomes.scheduled(operation, name, number, times)
-        options = {"retry_timeout": 0.1 if times == -1 else 20.0}
-        options["timeout"] = 0.5 if name == "slow" else 20.0
-        return outcomes.carried_out(self.emulator, case, fault=fault, masked=True, **options)
-
-    def _assert_predicted(self, predicted: outcomes.Outcome, outcome: outcomes.Outcome, moved: set[str]) -> None:
-        """Check mode predicted what was then done. ``moved``: the labels that clients get or lose."""
-        if predicted.result is not None and outcome.result is not None:
-            real = dict(outcome.result)
-            if self.masked & moved:
-                # The emulator masks by label: no client would be read by others once it has another name.
-                lists = ("changed", "created", "renamed", "deleted", "unchanged", "failures", "warnings")
-                assert {name: real.get(name) for name in lists} == {name: predicted.result.get(name) for name in lists}
-                return
-            if "key_owners" in real:
-                # A new client whose keys are masked owns no known key.
-                unseen = {label: label for label in real["created"] if label in self.masked}
-                real["key_owners"] = {**real["key_owners"], **unseen}
-            assert_predicted(predicted.result, real)
-        else:
-            assert (predicted.result, predicted.message) == (outcome.result, outcome.message)
+            assert_true(outcome, before, self._account())
+            keys = {client["id"]: fingerprint(client["api_key"]) for client in emulator.clients()}
+            shown = (outcome.result or {}).get("clients", [])
+            for client in shown.values() if isinstance(shown, dict) else shown:
+                assert client["key_fingerprint"] == keys[client["id"]]
+        return Outcome(outcome.result, outcome.message, outcome.details, calls)
 
 
-def test_tasks_in_any_sequence(emulator: Emulator, quick_backoff: None) -> None:
-    """Observed: "lost responses", "statuses", "gateway", "errors", "unknown fields"."""
+def fault_of(chance: random.Random, predicted: Outcome) -> dict[str, Any]:
+    """Choose a fault of an operation that the task will use."""
+    reads = [call["operation"] for call in predicted.calls] or ["list_clients"]
+    writes, result = [], predicted.result or {"changed": False}
+    if result["changed"] and "plan" in result:
+        writes = ["update_plan"]
+    elif result["changed"]:
+        before, after = set(result["diff"]["before"]), set(result["diff"]["after"])
+        writes = ["create_client"] if len(after) > len(before) else ["update_client"]
+        writes += ["delete_client", "get_client"] if len(before) > len(after) else []
+    operation = chance.choice(chance.choice([reads, writes or reads]))
+    return {**chance.choice([*PASSING, *LASTING]), "operation": operation, "times": chance.choice([1, 1, 2, 3, -1])}
 
-    class Bound(Tasks):
-        pass
 
-    Bound.emulator = emulator
-    steps = settings(
-        examples(30, 1500),
-        stateful_step_count=16 if SOAK else 8,
-        report_multiple_bugs=False,
-        phases=[Phase.generate, Phase.shrink],
-    )
-    run_state_machine_as_test(Bound, settings=steps)
+def assert_only(
+    before: Account, after: Account, deleted: Collection[str], renamed: Mapping[str, str], desired: Collection[str]
+) -> None:
+    """Only clients of the request are deleted, renamed or new."""
+    assert {label for client, label in before.clients.items() if client not in after.clients} <= set(deleted)
+    for client in before.clients.keys() & after.clients.keys():
+        old, new = before.clients[client], after.clients[client]
+        assert old == new or renamed.get(old) == new
+    assert {after.clients[client] for client in after.clients.keys() - before.clients.keys()} <= set(desired)
+
+
+def assert_true(outcome: Outcome, before: Account, after: Account) -> None:
+    """The service did the work that the task reports, and no work that failed, unless the outcome is unknown."""
+    reasons = [*outcome.details.get("failures", {}).values()] or [outcome.message]
+    known = not any(phrase in reason for reason in reasons for phrase in UNKNOWN)
+    reported = outcome.result or outcome.details
+    if outcome.result is not None or known:
+        assert reported.get("changed", False) is (before != after), outcome
+    else:
+        assert not reported.get("changed") or before != after
+    old, new = set(before.clients.values()), set(after.clients.values())
+    assert set(reported.get("created", [])) <= new - old
+    assert set(reported.get("deleted", [])) <= old - new
+    for label in reported.get("renamed", []):
+        [client_id] = (client_id for client_id, shown in after.clients.items() if shown == label)
+        assert before.clients[client_id] != label
+    for label, reason in reported.get("failures", {}).items():
+        assert any(phrase in reason for phrase in UNKNOWN) or (label in new) is (label in old), reason
+    assert outcome.result is not None or outcome.message.isprintable() and 20 < len(outcome.message) < 2000
+
+
+def assert_never_sent_blindly(calls: Sequence[Result]) -> None:
+    """The list is read before a create request is sent again, except after 429: the service did not do the work."""
+    outcome_unknown: set[str] = set()
+    for entry in calls:
+        if entry["operation"] == "list_clients":
+            outcome_unknown.clear()
+        elif entry["operation"] == "create_client":
+            assert entry["label"] not in outcome_unknown, "sent again without a read of the list"
+            if entry["status"] != 429:
+                outcome_unknown.add(entry["label"])
+
+
+@pytest.mark.parametrize("seed", range(short_or_long(30, 1500)))
+def test_tasks_in_any_sequence(emulator: Emulator, quick_backoff: None, seed: int) -> None:
+    """Observed: "lost responses", "statuses", "gateway", "errors"."""
+    chance = random.Random(seed)
+    tasks = Tasks(emulator, chance)
+    for _step in range(8):
+        chance.choice(
+            [tasks.many_clients, tasks.one_client, tasks.one_client_by_id, tasks.plan, tasks.other_controller]
+        )()
 
 
 def test_a_rollout_whose_creates_are_not_confirmed_does_what_it_can_and_the_next_converges(
     emulator: Emulator, tmp_path: Path
 ) -> None:
-    """One host without drift, one that is a clone of it, and one that is new."""
     hosts = Local(tmp_path, emulator, "web-1", "web-2", "web-3")
     emulator.seed(labels=["web-1", "other", "web-2"])
+    # Both hosts carry the key of web-1.
     for host in ("web-1", "web-2"):
         hosts.write(host, hosts.expected("web-1"))
-    emulator.fault(**outcomes.scheduled("create_client", "504 though done", 0, -1))
+    emulator.fault(kind="status", status=504, done=True, operation="create_client", times=-1)
     run = hosts.run(ROLLOUT, MONITOR_TIMEOUT="30", MONITOR_RETRY_TIMEOUT="0.6")
     met = sum(entry["fault"] is not None for entry in emulator.settle())
     assert_sound(emulator, run.output, faults=met)
