@@ -67,9 +67,8 @@ class Tasks:
 
     def __init__(self, emulator: Emulator, chance: random.Random) -> None:
         self.emulator, self.chance = emulator, chance
-        emulator.configure(
-            **chance.choice([{}, {"update_verb": "put_only"}, {"delete_status": 204}, {"list_order": "newest"}])
-        )
+        name, value = chance.choice([("update_verb", "put_only"), ("delete_status", 204), ("list_order", "newest")])
+        emulator.configure(**{name: value})
         emulator.seed(labels=self._labels())
         emulator.set_plan(chance.choice(TIERS))
 
@@ -80,13 +79,14 @@ class Tasks:
         labels = self._labels()
         renames = dict(zip(self._labels()[:2], self._labels()[:2], strict=False)) or {"web-1": "web-2"}
         surplus = {label for label in LABELS if re.fullmatch("old-.", label)} - set(labels)
-        more, deleted = self.chance.choice([
+        kinds: list[tuple[dict[str, Any], Collection[str]]] = [
             ({}, ()),
             ({"prune": True, "prune_pattern": "old-.", "prune_limit": 2}, surplus),
             ({"state": "absent"}, labels),
             ({"renames": renames}, ()),
-        ])  # fmt: skip
-        self._task(monitor_clients, {"labels": labels, **more}, deleted, more.get("renames", {}))
+        ]
+        more, deleted = self.chance.choice(kinds)
+        self._task(monitor_clients, {"labels": labels, **more}, deleted, more.get("renames"))
 
     def one_client(self) -> None:
         label, state = self.chance.choice(LABELS), self.chance.choice(["present", "absent"])
@@ -99,16 +99,16 @@ class Tasks:
         if state == "absent":
             self._task(monitor_client, options, {client["label"]})
         else:
-            self._task(monitor_client, options, renamed={client["label"]: label} if label else {})
+            self._task(monitor_client, options, (), {client["label"]: label} if label else None)
 
     def plan(self) -> None:
-        options = self.chance.choice([*({"subscription": tier or "free"} for tier in TIERS), {"min_clients": 4}])
-        self._task(monitor_plan, {**options, "allow_over_capacity": self.chance.choice([True, False])})
+        name, value = self.chance.choice([*(("subscription", tier or "free") for tier in TIERS), ("min_clients", 4)])
+        self._task(monitor_plan, {name: value, "allow_over_capacity": self.chance.choice([True, False])})
 
     def other_controller(self) -> None:
         old, new = self.chance.choice(LABELS), self.chance.choice(LABELS)
-        changes = self.chance.choice([{"create": [new]}, {"rename": {old: new}}, {"delete": [old]}])
-        self.emulator.fault(kind="meanwhile", changes=changes)
+        change = self.chance.choice([("create", [new]), ("rename", {old: new}), ("delete", [old])])
+        self.emulator.fault(kind="meanwhile", changes=dict([change]))
         self.emulator.call("GET", "/monitor/plan")
         self.emulator.set_plan(self.chance.choice(TIERS))
 
@@ -150,7 +150,7 @@ class Tasks:
         emulator.clear_log()
         if fault is not None:
             emulator.fault(**fault)
-        retries = {"retry_timeout": 0.1 if fault and fault["times"] == -1 else 20.0}
+        retries: dict[str, Any] = {"retry_timeout": 0.1 if fault and fault["times"] == -1 else 20.0}
         try:
             outcome = Outcome(go(emulator, module, check_mode=check_mode, **copy.deepcopy(options), **retries))
         except MonitorError as error:
