@@ -27,8 +27,8 @@ options:
   audits:
     description:
       - The audits to join. Each item is the path of a file that O(json) wrote on the controller, or a pattern of paths.
-      - If several audits contain a host, the latest audit counts. An audit with a date in the future counts only for
-        hosts that no other audit contains. The report lists hosts that are in an audit but not in the inventory.
+      - If several audits contain a host, the latest audit counts. The report lists hosts that are in an audit, not in
+        the inventory.
       - A host that is in no audit is V(unreachable). The report determines the owner of each key again, because clients
         may have been renamed or deleted after the audit.
     type: list
@@ -38,8 +38,8 @@ options:
       other jobs. Ansible does not render text in these variables as templates.
     type: str
   max_age:
-    description: Hours after which an audit is stale. An audit with a date in the future is stale too. The report still
-      uses a stale audit, but names it and counts it as drift. V(0) allows any age.
+    description: Hours after which an audit is stale. The report still uses a stale audit, but names it and counts it as
+      drift. V(0) allows any age.
     type: float
     default: 24.0
   plan:

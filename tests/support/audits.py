@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Inspected hosts and accounts as an audit gets them, for the tests of its parts."""
+"""Functions that make inspected hosts, accounts and reports for tests of audits."""
 
 from collections.abc import Collection, Iterable
 from typing import Any
@@ -23,7 +23,7 @@ TIERS: tuple[dict[str, Any], ...] = tuple(
     for size, price in ((3, 10.0), (10, 20), (40, 60.5))
 )
 TIME = "2026-01-02T03:04:05Z"
-# Owner, group and mode of a file that are not as expected.
+# The actual and the expected owner, group and mode of a file.
 _PERMISSIONS = {"owner": ("app", "root"), "group": ("app", "adm"), "mode": ("0644", "0600")}
 
 
@@ -40,7 +40,7 @@ def unreachable(host: str) -> Host:
 
 
 def account(labels: Iterable[str], masked: Collection[str] = (), **facts: Any) -> Account:
-    """An account with clients of these labels, the keys of some of them masked."""
+    """Return an account with clients. ``masked``: labels of the clients whose keys the service masks."""
     keys = {label: None if label in masked else fingerprint(label) for label in labels}
     return Account({label: {"key_fingerprint": key, "keys_masked": not key} for label, key in keys.items()}, **facts)
 
@@ -49,9 +49,9 @@ def report(
     inspections: Iterable[Host], known: Account, inventory: Iterable[str] = (), orphan_pattern: str = ".*",
     absent: Collection[str] = (),
 ) -> Report:  # fmt: skip
-    """An audit of these hosts. The inventory has other hosts too."""
+    """Return the report of an audit. ``inventory``: hosts that are not inspected."""
     hosts = list(inspections)
-    labels = {host: host for host in [*(one.host for one in hosts), *inventory]}
+    labels = {host: host for host in [*(host.host for host in hosts), *inventory]}
     return audit(hosts, known, labels, generated_at=TIME, orphan_pattern=orphan_pattern, absent=absent)
 
 
@@ -72,12 +72,12 @@ def every_state(*more: Host, masked: Collection[str] = ()) -> Report:
         Host("closed", "closed", facts_of({"msg": "no sudo"})),
         *(inspected(host, differs=[name]) for host, name in {"edited": "content", "open": "mode"}.items()),
         inspected("pending", service_state="active", service_differs=["restart"]),
-        inspected("stopped", service_state="inactive", service_differs=["state"]),
+        inspected("stopped", service="my agent", service_state="inactive", service_differs=["state"]),
         inspected("disabled", service_state="active", service_differs=["enabled"]),
         inspected("fine"),
         *more,
     ]
-    hosts = {one.host for one in seen}
+    hosts = {host.host for host in seen}
     return report(seen, account([*hosts - {"new", "renamed"}, "old", "older"], masked, plan=TIERS[1], tiers=TIERS))
 
 

@@ -32,29 +32,17 @@ def read_slices(audits: Sequence[str], variables: Mapping[str, t.Any], pattern: 
             f"No variable has a name that matches audits_variables {pattern!r}. Pass the artifacts of the audits on to "
             "this run."
         )
-    paths = dict.fromkeys(os.path.realpath(path) for audit in audits for path in _paths(full_path(audit)))
+    given = [os.path.expanduser(audit) for audit in audits if audit]
+    # A path that exists can contain characters of patterns, so check for the path first.
+    paths = [found for path in given for found in ([] if os.path.exists(path) else sorted(glob.glob(path))) or [path]]
     if not names and not paths:
         raise InputError(
             "There are no audits to join. Choose the files that monitor_agent_audit_json wrote: "
             """-e '{"audits": ["audit-1.json", "audit-2.json"]}'."""
         )
-    documents = {f"The variable {name}": plain(variables[name]) for name in names} | {
-        path: _read(path) for path in paths
-    }
+    documents = {f"The variable {name}": plain(variables[name]) for name in names}
+    documents |= {path: _read(path) for path in map(os.path.realpath, paths)}
     return [parse(name, document) for name, document in documents.items()]
-
-
-def full_path(path: str) -> str:
-    """Return an absolute path. A relative path starts at the directory in which Ansible was started."""
-    return os.path.abspath(os.path.expanduser(path))
-
-
-def _paths(path: str) -> list[str]:
-    """Return the path, or all matching paths if the path is a pattern."""
-    paths = [path] if os.path.exists(path) or not glob.has_magic(path) else sorted(glob.glob(path))
-    if not paths:
-        raise InputError(f"No file matches {path}. Check the pattern, and that the audits have written their reports.")
-    return paths
 
 
 def _read(path: str) -> t.Any:
@@ -73,15 +61,13 @@ def _read(path: str) -> t.Any:
 
 def write(path: str, text: str, mode: int | None = None) -> str:
     """Write a file on the controller atomically. If ``mode`` is None, the umask sets the permissions."""
-    target = full_path(path)
+    target = os.path.abspath(os.path.expanduser(path))
     # Use a random name: containers that write to one directory can have the same process id.
     temporary = f"{target}.{secrets.token_hex(4)}"
     try:
         if os.path.lexists(target) and not stat.S_ISREG(os.lstat(target).st_mode):
             # If root runs Ansible, os.replace would replace a device such as /dev/null by a file.
-            raise InputError(
-                f"The report could not be written to {target}: the path is not a regular file. Choose another path."
-            )
+            raise FileExistsError(None, "the path is not a regular file")
         os.makedirs(os.path.dirname(target), exist_ok=True)
         with open(temporary, "x", encoding="utf-8", errors="backslashreplace") as stream:
             stream.write(text)

@@ -10,12 +10,11 @@ import collections
 import dataclasses
 import datetime
 import functools
-import math
 import re
 import typing as t
 from collections.abc import Collection, Mapping, Sequence
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import has_valid_length, listed, matching
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import listed, matching
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.plan import use_of_plan
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import printable
 
@@ -45,16 +44,9 @@ def titled(state: str) -> str:
 
 
 # What the playbook adopt does for a host. later: a later run renames the client, because another client must give up
-# the label first. unknown: the owner of the key is unknown. nothing: the host has its own key, or a key of no client.
+# the label first. unknown: the owner of the key is unknown. nothing: the host carries no key of another client.
 Adoption = t.Literal["adopt", "later", "conflict", "unknown", "nothing"]
-_DIGITS_OR_TEXT = re.compile(r"[0-9]+|[^0-9]+")
-_PREFIX = re.compile(r"(Task failed: )+")
 _LONGEST_REASON = 300
-# Texts for states of a service whose names do not explain the problem.
-_SERVICE = {
-    "missing": "its service does not exist",
-    "activating": "its service ends soon after each start (activating)",
-}
 # Format up to five names for a sentence of a report.
 named = functools.partial(listed, limit=5, form=str)
 
@@ -69,7 +61,7 @@ class Host:
     """A host with facts (:func:`facts_of`) and the finding, which :func:`audit` adds.
 
     ``audited``: false if no audit of a joined report contains the host. ``absent``: monitor_agent_state is absent.
-    ``shared_with``: other hosts with the same key.
+    ``shared_with``: other hosts with the same key. ``same_machine``: other names of the machine in the inventory.
     """
 
     host: str
@@ -79,13 +71,9 @@ class Host:
     absent: bool = False
     states: tuple[str, ...] = ("ok",)
     shared_with: tuple[str, ...] = ()
+    same_machine: tuple[str, ...] = ()
     detail: str = ""
     adoption: Adoption = "nothing"
-    adoption_detail: str = ""
-
-    @property
-    def owner_label(self) -> str | None:
-        return t.cast("str | None", self.facts["owner_label"])
 
     @property
     def state(self) -> str:
@@ -104,12 +92,12 @@ def facts_of(result: Mapping[str, t.Any]) -> dict[str, t.Any]:
     would fail.
     """
     given = {} if result.get("skipped") else result
-    reached = bool(given) and not given.get("unreachable")
-    facts = given if reached else {}
+    facts = {} if given.get("unreachable") else given
+    names = ("key_owner", "owner_label", "key_fingerprint", "machine", "service", "service_state")
     return {
-        "reached": reached,
+        "reached": bool(facts),
         "reason": _reason(given.get("msg")) if given and (facts.get("failed") or not facts.get("key_owner")) else None,
-        **{name: facts.get(name) for name in ("key_owner", "owner_label", "key_fingerprint", "service_state")},
+        **{name: facts.get(name) for name in names},
         **{name: list(facts.get(name) or ()) for name in ("differs", "service_differs")},
         "permissions": dict(facts.get("permissions") or {}),
     }
@@ -117,8 +105,8 @@ def facts_of(result: Mapping[str, t.Any]) -> dict[str, t.Any]:
 
 def _reason(message: t.Any) -> str:
     """Return a message as the end of a sentence: one line of limited length."""
-    start = " ".join(str(message or "")[: 10 * _LONGEST_REASON].split())
-    text = printable(_PREFIX.sub("", start), "\ufffd") or "no reason given"
+    words = str(message or "no reason given")[: 10 * _LONGEST_REASON].replace("Task failed: ", "").split()
+    text = printable(" ".join(words), "\ufffd")
     text = text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]}…"
     return text if text.endswith((".", "!", "?", "…")) else f"{text}."
 
@@ -164,11 +152,6 @@ class Report:
         counted = collections.Counter(finding.state for finding in self.hosts)
         return {state: counted[state] for state in STATES if counted[state]}
 
-    @property
-    def summary(self) -> str:
-        """The number of hosts in each state, as text."""
-        return ", ".join(f"{count} {state}" for state, count in self.counts.items())
-
     @functools.cached_property
     def not_compared(self) -> set[str]:
         """Hosts whose only finding is that keys could not be compared, because the token can read no keys."""
@@ -183,7 +166,9 @@ class Report:
     @property
     def renames(self) -> dict[str, str]:
         """New labels by old label, for the clients that renamed hosts can keep."""
-        return {str(finding.owner_label): finding.label for finding in self.hosts if finding.adoption == "adopt"}
+        return {
+            str(finding.facts["owner_label"]): finding.label for finding in self.hosts if finding.adoption == "adopt"
+        }
 
     @property
     def drift(self) -> str:
@@ -214,10 +199,7 @@ def audit(
     fleet = _Fleet(hosts, account, labels, {*orphans, *(labels[host] for host in absent)})
     audited = [fleet.finding(dataclasses.replace(finding, absent=finding.host in absent)) for finding in hosts]
     ordered = sorted(audited, key=lambda finding: (STATES.index(finding.state), natural_sort_key(finding.host)))
-    new = [finding for finding in ordered if "not_registered" in finding.states and not finding.renamed]
-    # A host with an unknown key may own a client that no host claims, so no new client is counted for such a host.
-    free = account.clients.keys() - fleet.host_of.keys() - {finding.owner_label for finding in ordered}
-    missing = len(new) - min(len(free), sum(finding.adoption == "unknown" for finding in new))
+    missing = sum("not_registered" in finding.states and not finding.renamed for finding in ordered)
     use = use_of_plan(len(account.clients), missing, account.plan, account.tiers, account.plan_problem)
     facts = {**use, "clients_masked": len(account.masked_labels)}
     return Report(generated_at, ordered, orphans, facts, **joined)
@@ -229,10 +211,8 @@ class _Fleet:
     def __init__(self, hosts: Sequence[Host], account: Account, labels: Mapping[str, str], free: set[str]) -> None:
         self.account, self._free = account, free
         self.host_of = {label: host for host, label in labels.items()}
-        self._carriers: dict[str, list[str]] = collections.defaultdict(list)
-        for finding in sorted(hosts, key=lambda finding: natural_sort_key(finding.host)):
-            if fingerprint := finding.facts["key_fingerprint"]:
-                self._carriers[fingerprint].append(finding.host)
+        ordered = sorted(hosts, key=lambda finding: natural_sort_key(finding.host))
+        self._carriers, self._machines = _by_fact(ordered, "key_fingerprint"), _by_fact(ordered, "machine")
         self._adoptions = self._renamed(hosts)
 
     def _renamed(self, hosts: Sequence[Host]) -> dict[str, Adoption]:
@@ -249,13 +229,14 @@ class _Fleet:
             while following := carriers.pop(chain[-1].label, None):
                 chain.append(following)
             last = chain[-1].label
-            if last not in self.account.clients and has_valid_length(last):
+            if last not in self.account.clients:
                 adoptions.update({finding.host: "later" for finding in chain}, **{chain[-1].host: "adopt"})
         return adoptions
 
     def finding(self, finding: Host) -> Host:
-        carriers = self._carriers.get(finding.facts["key_fingerprint"], ())
-        shared = tuple(host for host in carriers if host != finding.host)
+        keys, machines = finding.facts["key_fingerprint"], finding.facts["machine"]
+        shared = tuple(host for host in self._carriers.get(keys, ()) if host != finding.host)
+        names = tuple(host for host in self._machines.get(machines, ()) if host != finding.host)
         sentences = self._file_states(finding)
         if finding.absent and finding.label not in self.account.clients:
             sentences.pop("not_configured", None)
@@ -267,36 +248,25 @@ class _Fleet:
             sentences["shared_key"] = f"The same key is on {named(shared)}."
         states = tuple(state for state in STATES if state in sentences)
         detail = " ".join(sentences[state] for state in states)
+        if states and names:
+            detail += f" The inventory has this machine under other names too: {named(names)}."
         # Skip the reason if the key belongs to another client: the report has a step for this.
         if finding.facts["reason"] and finding.facts["key_owner"] not in (None, "other"):
             detail += f" A rollout would fail: {finding.facts['reason']}"
-        complete = dataclasses.replace(finding, states=states or ("ok",), shared_with=shared, detail=detail)
-        adoption, why = self._adoption(complete)
-        return dataclasses.replace(complete, adoption=adoption, adoption_detail=why)
+        return dataclasses.replace(
+            finding,
+            states=states or ("ok",),
+            shared_with=shared,
+            same_machine=names,
+            detail=detail,
+            adoption=self._adoption(finding),
+        )
 
-    def _adoption(self, finding: Host) -> tuple[Adoption, str]:
-        """Return whether a host can keep the client whose key the host carries, and a sentence with the reason."""
-        key, owner = finding.facts["key_owner"], finding.facts["owner_label"]
-        if key is None:
-            return "unknown", f"The owner of the key is unknown: {finding.facts['reason'] or 'not inspected.'}"
-        if key == "unverifiable" or (key == "unknown" and self.account.masked_labels):
-            return "unknown", "The owner of the key is unknown: keys are masked."
-        if key != "other":
-            return "nothing", ""
-        if adoption := self._adoptions.get(finding.host):
-            later = " in a later run: another client must give up this label first" if adoption == "later" else ""
-            return adoption, f"Client {owner!r} gets the label {finding.label!r}{later}."
-        if finding.shared_with:
-            why = f"The same key is on {named(finding.shared_with)}."
-        elif owner in self.host_of:
-            why = f"This client belongs to host {self.host_of[owner]}."
-        elif owner not in self._free:
-            why = "The client may belong to another user: its label does not match orphan_pattern."
-        elif finding.label in self.account.clients:
-            why = f"Another client has the label {finding.label!r}."
-        else:
-            return "conflict", f"The label {finding.label!r} is not valid."
-        return "conflict", f"Carries the key of client {owner!r}. {why}"
+    def _adoption(self, finding: Host) -> Adoption:
+        key = finding.facts["key_owner"]
+        if key in (None, "unverifiable") or (key == "unknown" and self.account.masked_labels):
+            return "unknown"
+        return self._adoptions.get(finding.host, "conflict") if key == "other" else "nothing"
 
     def _file_states(self, finding: Host) -> dict[str, str]:
         """Return a sentence for each state that the file or the service of the host shows."""
@@ -309,19 +279,20 @@ class _Fleet:
         if facts["key_owner"] is None:
             return {"unverifiable": f"Could not be inspected: {reason}"}
         sentences = self._key_states(finding)
-        others = {"type": "the path is a symbolic link instead of a file", "content": "the rest of the file differs"}
-        what = next((text for name, text in others.items() if name in differs), None)
-        if facts["key_owner"] == "own" and what:
+        if facts["key_owner"] == "own" and {"type", "content"} & {*differs}:
+            what = (
+                "the path is a symbolic link instead of a file" if "type" in differs else "the rest of the file differs"
+            )
             sentences["outdated"] = f"The key is right, but {what}."
         needs, state = facts["service_differs"], facts["service_state"]
         if "restart" in needs:
             sentences["restart_pending"] = "The agent was not restarted since its configuration was changed."
         if "state" in needs:
-            sentences["agent_stopped"] = f"The agent does not run: {_SERVICE.get(state, f'its service is {state}')}."
+            sentences["agent_stopped"] = f"The agent does not run: its service {facts['service']} is {state}."
         if "enabled" in needs:
             sentences["agent_disabled"] = "The agent does not start at boot: its service is disabled."
-        both = {name: (value["found"], value["expected"]) for name, value in facts["permissions"].items()}
-        pairs = [f"{name} {now} instead of {expected}" for name, (now, expected) in both.items()]
+        permissions = facts["permissions"].items()
+        pairs = [f"{name} {value['found']} instead of {value['expected']}" for name, value in permissions]
         if pairs:
             sentences["wrong_permissions"] = f"Not as expected: {', '.join(pairs)}."
         return sentences
@@ -333,8 +304,13 @@ class _Fleet:
             return {}
         if key == "other":
             owner = finding.facts["owner_label"]
-            host = self.host_of.get(owner)
-            whose = "No host of the inventory has this label" if host is None else f"This client belongs to host {host}"
+            whose = "No host of the inventory has this label"
+            if owner in self.host_of:
+                whose = f"This client belongs to host {self.host_of[owner]}"
+            elif owner not in self._free:
+                whose = "The client may belong to another user: its label does not match orphan_pattern"
+            elif finding.label in self.account.clients:
+                whose += f", and another client has the label {finding.label!r}"
             return {"foreign_key": f"Carries the key of client {owner!r}. {whose}."}
         if key in ("no_file", "no_key"):
             missing = "configuration" if key == "no_file" else "key in the configuration"
@@ -343,18 +319,23 @@ class _Fleet:
             return {"unknown_key": "Carries a key that no client of the account has."}
         if key == "unknown":
             return {"unverifiable": f"Carries a key that no readable client has. Clients with masked keys: {masked}."}
-        if self.account.clients.get(finding.label, {}).get("keys_masked"):
-            return {"unverifiable": "The service masks the client's key: a comparison needs read-write access."}
-        if finding.facts["key_fingerprint"]:
+        if finding.label in self.account.masked_labels or finding.facts["key_fingerprint"]:
             return {"unverifiable": "The service masks keys: a comparison needs read-write access."}
         return {"unverifiable": "The configuration can't be read as this user."}
 
 
-def natural_sort_key(name: str) -> list[tuple[float, str]]:
+def _by_fact(hosts: Sequence[Host], name: str) -> dict[str, list[str]]:
+    """Return hosts by the value of a fact, without hosts for which the value is unknown."""
+    groups: dict[str, list[str]] = {}
+    for host in hosts:
+        if value := host.facts[name]:
+            groups.setdefault(value, []).append(host.host)
+    return groups
+
+
+def natural_sort_key(name: str) -> str:
     """Return a sort key that puts web-2 before web-10."""
-    # Compare digits as text (first the length), because Python converts at most 4,300 digits to a number.
-    digits = [(part, part.lstrip("0")) for part in _DIGITS_OR_TEXT.findall(name)]
-    return [(len(number), number) if part[0] in "0123456789" else (math.inf, part) for part, number in digits]
+    return re.sub("[0-9]+", lambda number: number[0].zfill(20), name)
 
 
 def parse_time(generated_at: t.Any) -> datetime.datetime:

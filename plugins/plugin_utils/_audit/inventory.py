@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import typing as t
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from ansible.errors import AnsibleError
 
@@ -52,15 +52,6 @@ def read_inventory(variables: Mapping[str, t.Any], config: t.Any) -> Inventory:
         if not is_known and not rendered:
             inventory.unreadable.append(host)
     return inventory
-
-
-def services(hosts: Iterable[str], variables: Mapping[str, t.Any]) -> set[str]:
-    """Return the services of the agents on these hosts. ``hostvars`` does not contain the defaults of the role."""
-    names, default = set(), variables.get("monitor_agent_service")
-    for host in hosts:
-        with contextlib.suppress(AnsibleError):
-            names.add(str(variables["hostvars"][host].get("monitor_agent_service") or default))
-    return names
 
 
 def host_of(label: str | None, variables: Mapping[str, t.Any], *, but: str) -> tuple[str | None, list[str]]:

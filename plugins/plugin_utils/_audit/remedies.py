@@ -2,13 +2,13 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The steps that resolve the findings of an audit: advice and a command for each kind of finding. Pure functions."""
+"""The steps that resolve the findings of an audit: advice and a command for each kind of finding. Pure."""
 
 from __future__ import annotations
 
 import dataclasses
 import shlex
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import is_plain_name
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.plan import is_too_small
@@ -18,11 +18,9 @@ OPTIONS = (
     "Run the commands in the directory in which the audit was started. Add options that the report does not know, such "
     "as --become, extra variables and vault passwords."
 )
-_NEW_AUDIT = "not_audited.json"
-# Titles of steps by kind: the states of hosts, and kinds that are not states.
+# Titles of steps whose kind is not a state of hosts.
 _TITLES = {
-    **findings.TITLES,
-    "not_audited": "Not in any of the audits",
+    "same_machine": "One machine with several names",
     "renamed": "Renamed hosts",
     "rollout": "All that a rollout repairs",
     "absent": "Monitoring to be removed",
@@ -34,8 +32,8 @@ _PARTIAL = "Audit the whole inventory, or join audits of all its hosts (report):
 # Playbook (empty: none) and advice by kind. shared_key has no step, because another host has the wrong key. Adopt comes
 # before rollouts: a rollout would give renamed hosts the keys of other clients.
 _STEPS: dict[str, tuple[str, str]] = {
-    "unreachable": ("audit", "Find out why Ansible can't reach these hosts, then audit again."),
-    "not_audited": ("audit", f"Audit these hosts, then join the file {_NEW_AUDIT} too."),
+    "unreachable": ("audit", "Find out why these hosts were not inspected, then audit the hosts again."),
+    "same_machine": ("", "Keep one name of each machine in the inventory, then audit again. A rollout would fail."),
     "renamed": ("adopt", "Let these renamed hosts keep their clients, with the history, then audit again."),
     "rollout": ("rollout", "Run this command instead of the rollout commands for the same hosts below."),
     "foreign_key": ("rollout", "Give each host the key of its own client. The hosts are probably clones."),
@@ -48,7 +46,7 @@ _STEPS: dict[str, tuple[str, str]] = {
     ),
     "outdated": ("rollout", "Write the configuration again: the key is right, but the rest of the file differs."),
     "restart_pending": ("rollout", "Restart the agents: the agents have not read the new configuration."),
-    "agent_stopped": ("rollout", "Start the agents. If an agent stops again, read the log on its host{log}."),
+    "agent_stopped": ("rollout", "Start the agents. If an agent stops again, read the log on its host"),
     "agent_disabled": ("rollout", "Let the agents start at boot."),
     "wrong_permissions": ("rollout", "Fix owner, group and mode of the configuration."),
     "absent": ("rollout", "monitor_agent_state is absent: remove the configuration, and the client with all its data."),
@@ -69,13 +67,9 @@ class Step:
     shell: str = ""
 
     @property
-    def title(self) -> str:
-        return _TITLES[self.kind]
-
-    @property
     def heading(self) -> str:
         """The title, with the id of the state if the kind of the step is a state."""
-        return findings.titled(self.kind) if self.kind in findings.TITLES else self.title
+        return findings.titled(self.kind) if self.kind in findings.TITLES else _TITLES[self.kind]
 
 
 def steps(
@@ -84,29 +78,26 @@ def steps(
     limited: bool,
     sources: Sequence[str] = (),
     unreadable: Sequence[str] = (),
-    services: Collection[str] = (),
 ) -> list[Step]:
     """Return the steps in the order of work. The plan comes first, because other steps can fail if it is too small.
 
     ``limited``: the audit lacks hosts of the inventory. ``unreadable``: hosts whose label is unknown. In both cases,
     return only steps that are right for any key or label of these hosts. ``sources``: files of the inventory.
-    ``services``: services of stopped agents.
     """
     limited = limited or bool(unreadable) or not all(finding.audited for finding in report.hosts)
     groups: dict[str, list[findings.Host]] = {}
     for finding in report.hosts:
         groups.setdefault(_kind_of(finding, limited), []).append(finding)
-    variables = {"not_audited": f"monitor_agent_audit_json={_NEW_AUDIT}"}
+    variables: dict[str, str] = {}
     labels, clones = {finding.label for finding in report.hosts}, groups.get("foreign_key", ())
     # Only with monitor_agent_replace_key, a rollout creates a new client for a host with the key of an orphan.
-    if any("not_registered" in finding.states and finding.owner_label not in labels for finding in clones):
+    if any("not_registered" in finding.states and finding.facts["owner_label"] not in labels for finding in clones):
         variables["foreign_key"] = "monitor_agent_replace_key=true"
     alike = [kind for kind in groups if kind in _REPAIRED - variables.keys()]
     if len(alike) > 1:
         groups["rollout"] = [finding for kind in alike for finding in groups[kind]]
-    log = f": journalctl {' '.join(f'-u {shlex.quote(name)}' for name in sorted(services))}" if services else ""
     kinds = [kind for kind in _STEPS if kind in groups]
-    host_steps = [_host_step(kind, groups[kind], sources, variables.get(kind, ""), log) for kind in kinds]
+    host_steps = [_host_step(kind, groups[kind], sources, variables.get(kind, "")) for kind in kinds]
     return [*_plan_step(report), *host_steps, *_orphan_step(report, limited, sources, unreadable)]
 
 
@@ -116,8 +107,8 @@ def _command(playbook: str, sources: Sequence[str], *options: str) -> str:
 
 
 def _kind_of(finding: findings.Host, limited: bool) -> str:
-    if not finding.audited:
-        return "not_audited"
+    if finding.same_machine and finding.state != "ok":
+        return "same_machine"
     if finding.state == "not_registered" and finding.adoption == "unknown":
         # The host may be renamed. A rollout would give a renamed host a new client.
         return "unverifiable"
@@ -131,10 +122,13 @@ def _kind_of(finding: findings.Host, limited: bool) -> str:
     return "undecided" if limited and kind in ("renamed", "foreign_key") and not finding.shared_with else kind
 
 
-def _host_step(kind: str, affected: Sequence[findings.Host], sources: Sequence[str], variable: str, log: str) -> Step:
+def _host_step(kind: str, affected: Sequence[findings.Host], sources: Sequence[str], variable: str) -> Step:
     playbook, text = _STEPS[kind]
+    if kind == "agent_stopped":
+        services = sorted({str(finding.facts["service"]) for finding in affected})
+        text += f": {shlex.join(['journalctl', *(part for name in services for part in ('-u', name))])}."
     hosts = tuple(finding.host for finding in affected)
-    plain, text = _without_special(hosts, text.format(log=log), "Choose these hosts by a group.")
+    plain, text = _without_special(hosts, text, "Choose these hosts by a group.")
     options = [*(("-e", variable) if variable else ()), "--limit", ",".join(plain)]
     return Step(kind, text, hosts, _command(playbook, sources, *options) if playbook and plain else "")
 
@@ -151,7 +145,7 @@ def _orphan_step(
     report: findings.Report, limited: bool, sources: Sequence[str], unreadable: Sequence[str]
 ) -> list[Step]:
     # Do not prune a client whose key a host carries: adopt or rollout comes first.
-    carried = {finding.owner_label for finding in report.hosts}
+    carried = {finding.facts["owner_label"] for finding in report.hosts}
     labels = tuple(label for label in report.orphans if label not in carried)
     if not labels:
         return []

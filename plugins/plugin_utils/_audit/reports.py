@@ -114,8 +114,7 @@ def as_openmetrics(report: findings.Report, *, hosts: bool = False) -> str:
     for name, text, samples in families:
         pairs = samples if isinstance(samples, list) else [({}, samples)]
         if numbers := [(labels, value) for labels, value in pairs if isinstance(value, (int, float))]:
-            unit = [f"# UNIT {_PREFIX}{name} seconds"] if name.endswith("_seconds") else []
-            lines += [f"# TYPE {_PREFIX}{name} gauge", *unit, f"# HELP {_PREFIX}{name} {text}"]
+            lines += [f"# TYPE {_PREFIX}{name} gauge", f"# HELP {_PREFIX}{name} {text}"]
             lines += [f"{_PREFIX}{name}{_labels(labels)} {value}" for labels, value in numbers]
     return "".join(f"{line}\n" for line in [*lines, "# EOF"])
 
@@ -134,9 +133,13 @@ def _value(text: str) -> str:
 
 def as_html(report: findings.Report, steps: Sequence[Step], address: str = "") -> str:
     """Return the HTML page. ``address``: the base URL of the service. The template escapes all values."""
-    loader = jinja2.FileSystemLoader(_HERE)
-    strict: dict[str, t.Any] = {"autoescape": True, "undefined": jinja2.StrictUndefined}
-    environment = jinja2.Environment(loader=loader, trim_blocks=True, lstrip_blocks=True, **strict)
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_HERE),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
     environment.filters["shown"] = table.shown
     style, script = (_HERE / "page.css").read_text("utf-8"), (_HERE / "page.js").read_text("utf-8")
     return environment.get_template("page.html.j2").render(

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Join several audits into one report: convert the JSON documents of audits to inspected hosts. Pure functions.
+"""Join several audits into one report: convert the JSON documents of audits to inspected hosts. Pure.
 
 A joined report combines facts of hosts from earlier audits with the present account and inventory. Key fingerprints
 in the present account determine the owner of each key.
@@ -21,16 +21,13 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import findin
 
 # Values of key_owner for a file with a key. The present account determines the owner of such a key again.
 _WITH_KEY = ("own", "other", "unknown")
-# Seconds by which the clocks of two controllers may differ.
-_LARGEST_SKEW = 600
 
 
 @dataclasses.dataclass(frozen=True)
 class Slice:
-    """An audit to join: the time of the audit, as text and as a datetime, and the facts of each host."""
+    """An audit to join: the time of the audit, and the facts of each host."""
 
     name: str
-    generated_at: str
     made: datetime.datetime
     hosts: Mapping[str, dict[str, t.Any]]
 
@@ -51,7 +48,7 @@ def parse(name: str, document: t.Any) -> Slice:
         made = findings.parse_time(document["generated_at"])
     except (KeyError, OverflowError, TypeError, ValueError) as error:
         raise InputError(f"{name} is not a valid audit: {error!r}. Audit its hosts again.") from None
-    return Slice(name, findings.format_time(made), made, hosts)
+    return Slice(name, made, hosts)
 
 
 def join(
@@ -65,23 +62,22 @@ def join(
 ) -> tuple[list[findings.Host], dict[str, t.Any]]:
     """Return the inspected hosts of all slices, and the members of a joined report (:class:`.findings.Report`).
 
-    ``labels``: the label of each host of the whole inventory. If a host is in several slices, the latest slice counts;
-    a slice from the future counts only for hosts without another slice. A slice is stale if it is older than
-    ``max_age`` hours (0: no limit), or further in the future than clocks may differ.
+    ``labels``: the label of each host of the whole inventory. If a host is in several slices, the latest slice counts.
+    A slice is stale if it is older than ``max_age`` hours (0: no limit).
     """
     chosen: dict[str, Slice] = {}
-    # A later slice replaces an earlier slice. Slices from the future come first, so that a wrong clock does not win.
-    for audit in sorted(slices, key=lambda audit: (audit.made <= now, audit.made)):
+    for audit in sorted(slices, key=lambda audit: audit.made):
         chosen.update(dict.fromkeys(filter(audit.hosts.__contains__, hosts), audit))
     counts = collections.Counter(audit.name for audit in chosen.values())
     sources, notes = [], []
     for audit in slices:
-        used, age = counts[audit.name], (now - audit.made).total_seconds()
-        stale = bool(used and max_age) and not -_LARGEST_SKEW <= age <= max_age * 3600
-        sources.append({"name": audit.name, "generated_at": audit.generated_at, "hosts": used, "stale": stale})
+        used, generated_at = counts[audit.name], findings.format_time(audit.made)
+        stale = bool(used and max_age) and (now - audit.made).total_seconds() > max_age * 3600
+        sources.append({"name": audit.name, "generated_at": generated_at, "hosts": used, "stale": stale})
         if stale:
-            when = f"more than {max_age:g} hours ago" if age > 0 else "in the future, so a clock is wrong"
-            notes.append(f"{audit.name} was made at {audit.generated_at}, {when}. Audit its hosts again.")
+            notes.append(
+                f"{audit.name} was made at {generated_at}, more than {max_age:g} hours ago. Audit its hosts again."
+            )
     facts = {host: audit.hosts[host] for host, audit in chosen.items()}
     inspected = [_inspected(host, labels[host], facts.get(host), account) for host in hosts]
     if gone := {host for audit in slices for host in audit.hosts if host not in labels}:
@@ -97,8 +93,5 @@ def _inspected(host: str, label: str, facts: dict[str, t.Any] | None, account: f
     if facts["key_owner"] not in _WITH_KEY:
         return findings.Host(host, label, facts)
     owner = account.key_owners.get(facts["key_fingerprint"])
-    if owner is None and facts["owner_label"] in account.masked_labels:
-        # The key of this client is masked now, but was readable when the host was audited.
-        owner = facts["owner_label"]
     state = "unknown" if owner is None else "own" if owner == label else "other"
     return findings.Host(host, label, {**facts, "key_owner": state, "owner_label": owner})

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Format an audit as a table with lines of at most 100 characters. Only commands can be longer. Pure functions."""
+"""Format an audit as a table with lines of at most 100 characters. Only commands can be longer. Pure."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _LONGEST_TEXT = 10_000
 
 def table(report: Report, steps: Sequence[Step]) -> str:
     """Return the report for a terminal, without a line break at the end."""
-    total = f"Hosts: {len(report.hosts)} ({report.summary})." if report.hosts else "Hosts: none."
-    lines = [*_hosts(report), "", *_paragraph(total)]
+    counts = ", ".join(f"{count} {state}" for state, count in report.counts.items())
+    lines = [*_hosts(report), "", *_paragraph(f"Hosts: {len(report.hosts)} ({counts})." if counts else "Hosts: none.")]
     if report.orphans:
         lines += _paragraph(f"Clients without a host: {len(report.orphans)} ({listed(report.orphans, form=str)}).")
     for text in (cost(report.account), *sentences(report)):
@@ -76,6 +76,14 @@ def _hosts(report: Report) -> list[str]:
 def sentence(finding: Host) -> str:
     """Return the title and the detail of a finding. Empty without drift."""
     return f"{TITLES[finding.state]}. {finding.detail}" if finding.detail else ""
+
+
+def adoption(finding: Host) -> str:
+    """Return what adopt will do for a host, or why adopt cannot keep the client of the key on the host."""
+    if not finding.renamed:
+        return finding.detail
+    later = " in a later run: another client must give up this label first" if finding.adoption == "later" else ""
+    return f"Client {finding.facts['owner_label']!r} gets the label {finding.label!r}{later}."
 
 
 def sentences(report: Report) -> list[str]:

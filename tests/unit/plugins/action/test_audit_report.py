@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The report of an audit as a task: its files, and options that are refused."""
+"""Tests of the action audit_report: written files, limited audits, and invalid options."""
 
 import os
 import stat
@@ -32,7 +32,6 @@ def test_the_reports_are_written_and_drift_fails_on_request(tmp_path: Path) -> N
         os.umask(old)
     assert (done["drift"], done["failed"], done["files"]) == (True, True, files)
     assert '{host="db",state="ok"} 1\n' in Path(files["metrics"]).read_text(encoding="utf-8")
-    # A collector of metrics runs as another user.
     modes = {kind: stat.S_IMODE(Path(path).stat().st_mode) for kind, path in files.items()}
     assert modes == {**dict.fromkeys(files, 0o600), "metrics": 0o644}
 
@@ -65,8 +64,7 @@ def test_an_audit_of_a_part_of_the_inventory_does_not_propose_adopt(
     [
         ({"artifact": "audit", "fail_on_drift": True}, "artifact cannot be used with fail_on_drift"),
         ({"json": "/dev/null"}, "could not be written to /dev/null"),
-        ({"json": "/dev/null"}, "could not be written to /dev/null"),
-        ({"account": "missing"}, "There is no variable 'missing'."),
+        ({"account": "missing"}, "account must be the name of a variable"),
         ({"account": "{{ x }}"}, "account must be the name of a variable"),
     ],
 )

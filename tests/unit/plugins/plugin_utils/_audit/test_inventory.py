@@ -2,19 +2,15 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The labels, results and states of the whole inventory."""
+"""Tests of reading labels and results of the whole inventory."""
 
 from typing import Any
 
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.inventory import (
-    host_of,
-    read_inventory,
-    services,
-)
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.inventory import host_of, read_inventory
 
 
 class _Locked(dict[str, Any]):
-    """The variables of a host with a label in a vault, of which the password is unknown."""
+    """The variables of a host whose label cannot be decrypted."""
 
     def get(self, key: str, default: Any = None) -> Any:
         if key == "monitor_agent_label":
@@ -27,16 +23,19 @@ def test_the_whole_inventory_counts_and_results_of_active_hosts_only() -> None:
         "web.1": {"audit": {"changed": False}, "monitor_agent_label": "web1"},
         "failed": {"audit": {"changed": False}, "monitor_agent_state": "absent"},
         "locked": _Locked(),
-        # Its own task could render the label.
+        # The label was rendered by a task of the host.
         "of_play": _Locked(audit={"label": "rendered"}),
     }
     hosts = {"ansible_play_hosts": ["web.1", "of_play"], "ansible_play_hosts_all": ["web.1", "failed", "localhost"]}
     variables = {"hostvars": {**own, "localhost": {}}, "groups": {"all": list(own)}, **hosts}
-    found = read_inventory(variables, "audit")
+    inventory = read_inventory(variables, "audit")
     names = {host: host for host in ("failed", "locked", "localhost")}
-    assert found.labels == {"web.1": "web1", "of_play": "rendered", **names}
-    assert found.results == {**dict.fromkeys(names, {}), **{host: own[host]["audit"] for host in ("web.1", "of_play")}}
-    assert (found.absent, found.unreadable) == ({"failed"}, ["locked"])
+    assert inventory.labels == {"web.1": "web1", "of_play": "rendered", **names}
+    assert inventory.results == {
+        **dict.fromkeys(names, {}),
+        **{host: own[host]["audit"] for host in ("web.1", "of_play")},
+    }
+    assert (inventory.absent, inventory.unreadable) == ({"failed"}, ["locked"])
 
 
 def test_the_host_of_a_label() -> None:
@@ -47,11 +46,6 @@ def test_the_host_of_a_label() -> None:
         "self": {"monitor_agent_label": "mine"},
     }
     variables = {"hostvars": own, "groups": {"all": list(own)}, "ansible_play_hosts_all": []}
-    # A host is found by its name before any other host is looked at.
+    # The search finds "plain" by name, before it reads the variables of "locked".
     expected = {"web1": ("web.1", ["locked"]), "plain": ("plain", []), "mine": (None, ["locked"])}
     assert {label: host_of(label, variables, but="self") for label in expected} == expected
-
-
-def test_services_of_hosts_or_of_the_role() -> None:
-    own = {"web": {"monitor_agent_service": "own"}, "db": {}, "other": {"monitor_agent_service": "other"}}
-    assert services(["web", "db"], {"hostvars": own, "monitor_agent_service": "agent"}) == {"own", "agent"}

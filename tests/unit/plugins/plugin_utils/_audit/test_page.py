@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The page of an audit in a browser: Debian's Chromium, without a window and without a network."""
+"""Tests of the HTML page in Chromium."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -36,7 +36,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def opened(browser: Browser, tmp_path: Path) -> Iterator[Opener]:
-    """Opens the page of a report; fails if the page requests a resource or logs an error."""
+    """Return a function that opens the page of a report. Fail if the page requests a resource or logs an error."""
     troubles: list[str] = []
     contexts = []
 
@@ -59,7 +59,6 @@ def opened(browser: Browser, tmp_path: Path) -> Iterator[Opener]:
 
 
 def small() -> Report:
-    """A fleet that has something of everything."""
     hosts: list[Host] = [
         unreachable("gone"),
         inspected("clone", "other", owner_label="web-1"),
@@ -77,30 +76,19 @@ def shown(page: Page) -> list[str]:
     return list(page.locator("tbody tr").evaluate_all(SHOWN))
 
 
-def test_hosts_are_sorted_and_filtered_and_a_command_is_copied(opened: Opener) -> None:
-    page = opened(small(), permissions=["clipboard-read"], timezone_id="Asia/Tokyo", locale="en-GB")
+def test_hosts_are_filtered(opened: Opener) -> None:
+    page = opened(small(), timezone_id="Asia/Tokyo", locale="en-GB")
     order = ["gone", "clone", "web-1", "db", "masked", "edited", "web-10"]
     assert shown(page) == order
     assert "Made at 2026-01-02T03:04:05Z (here 02/01/2026, 12:04:05, " in page.locator("header").inner_text()
-    by_name = ["clone", "db", "edited", "gone", "masked", "web-1", "web-10"]
-    for expected, direction in ((by_name, "ascending"), (by_name[::-1], "descending")):
-        page.get_by_role("button", name="Host", exact=True).click()
-        assert shown(page) == expected
-        assert page.locator("thead th").first.get_attribute("aria-sort") == direction
-    page.get_by_role("button", name="State", exact=True).click()
-    for words, found in {"": order, "WEB key": ["clone", "web-1"], "nothing": []}.items():
+    for words, hosts in {"": order, "WEB key": ["clone", "web-1"], "nothing": []}.items():
         page.get_by_label("Filter").fill(words)
-        assert shown(page) == found
-        assert page.get_by_role("status").inner_text() == f"{len(found)} of 7 hosts"
+        assert shown(page) == hosts
+        assert page.get_by_role("status").inner_text() == f"{len(hosts)} of 7 hosts"
     page.get_by_role("link", name="1 Unreachable unreachable").click()
-    # The link to a filter can be shared.
     page.wait_for_url("**#filter=state%3Aunreachable")
     page.reload()
     assert shown(page) == ["gone"]
-    page.locator(".step").filter(has_text="unreachable").get_by_role("button", name="Copy").click()
-    assert page.get_by_role("button", name="Copied").is_visible()
-    copied = page.evaluate("navigator.clipboard.readText()")
-    assert copied.strip() == "ansible-playbook monitor.cloud.audit --limit gone"
 
 
 def test_without_scripts(opened: Opener) -> None:
@@ -117,6 +105,6 @@ def test_light_and_dark_wide_and_narrow_are_accessible(opened: Opener, scheme: s
     background = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (sum(json.loads(f"[{background[4:-1]}]")) > 600) is (scheme == "light")
     assert Axe().run(page).response["violations"] == []
-    # With a command that is longer than what is shown of it.
+    # The page folds a long command.
     page = opened(report([unreachable("x" * 2000)], account([])), width, color_scheme=scheme, bypass_csp=True)
     assert Axe().run(page).response["violations"] == []

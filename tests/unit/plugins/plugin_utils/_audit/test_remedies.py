@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is to be done about the findings of an audit, and the commands that do it."""
+"""Tests of the steps and commands that an audit proposes."""
 
 import pytest
 
@@ -23,15 +23,13 @@ _PRUNE = "ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED=true ansible-playbook -i '/sr
 
 
 def test_each_finding_has_a_sentence_and_a_command_to_paste() -> None:
-    todo = steps(every_state(), limited=False, sources=["/srv/my hosts"], services=["agent", "a b"])
+    todo = steps(every_state(), limited=False, sources=["/srv/my hosts"])
     rollouts = {"foreign_key": "clone", "unknown_key": "stranger", "not_registered": "new", "not_configured": "empty"}
     last = {"outdated": "edited", "restart_pending": "pending", "agent_stopped": "stopped"}
     last |= {"agent_disabled": "disabled", "wrong_permissions": "open"}
     expected = {
-        # Rollouts may fail before it is done.
         "plan": "",
         "unreachable": "audit --limit gone",
-        # Before a rollout, which would give the hosts other clients.
         "renamed": "adopt --limit renamed",
         "rollout": f"rollout --limit {','.join({**rollouts, **last}.values())}",
         **{state: f"rollout --limit {host}" for state, host in rollouts.items()},
@@ -40,9 +38,8 @@ def test_each_finding_has_a_sentence_and_a_command_to_paste() -> None:
     }
     start = "ansible-playbook -i '/srv/my hosts' monitor.cloud."
     shown = [(step.kind, step.shell.removeprefix(start)) for step in todo]
-    # Not the client that a renamed host is to keep.
     assert shown == [*expected.items(), ("orphans", f"{_PRUNE}prune_pattern=older")]
-    assert [step.kind for step in todo if "journalctl -u 'a b' -u agent." in step.text] == ["agent_stopped"]
+    assert [step.kind for step in todo if "journalctl -u 'my agent'." in step.text] == ["agent_stopped"]
 
 
 @pytest.mark.parametrize("name", _NAMES)
@@ -60,7 +57,7 @@ def test_only_plain_names_are_in_commands(name: str) -> None:
 
 @pytest.mark.parametrize(("labels", "given"), [("old", " -e monitor_agent_replace_key=true"), ("old app-1 app-2", "")])
 def test_a_rollout_that_gives_a_clone_a_new_client_has_the_variable_for_it(labels: str, given: str) -> None:
-    """No host of the inventory claims the client of the two clones; its command is not part of a common one."""
+    """No host of the inventory has the label of the client whose key the two clones carry."""
     seen = [*(inspected(host, "other", owner_label="old") for host in ("app-1", "app-2")), inspected("web", "no_file")]
     commands = {step.kind: step.shell for step in made(report(seen, account([*labels.split(), "web"])))[1]}
     assert commands["foreign_key"] == f"ansible-playbook monitor.cloud.rollout{given} --limit app-1,app-2"
@@ -69,18 +66,17 @@ def test_a_rollout_that_gives_a_clone_a_new_client_has_the_variable_for_it(label
 
 _OWN = inspected("web", differs=["mode"])
 _CLONE, _RENAMED = inspected("clone", "other", owner_label="web"), inspected("new", "other", owner_label="old")
-# Carries the key of a host that is not audited, and can be a renamed one itself.
 _MOVED = inspected("db", "other", owner_label="other")
 
 
 @pytest.mark.parametrize(
     ("seen", "absent", "expected"),
     [
-        # Two hosts with one key: none of them is a renamed one.
+        # Hosts that share a key are not renamed hosts.
         ([_OWN, _CLONE], [], {"foreign_key": ("clone",), "wrong_permissions": ("web",)}),
         ([_RENAMED, _CLONE], [], {"undecided": ("clone", "new")}),
         ([_MOVED], [], {"undecided": ("db",)}),
-        # Its client can be that of a host that another slice has.
+        # A host of another slice may carry the key of this client.
         ([inspected("web", "no_file")], ["web"], {"undecided": ("web",)}),
         ([_OWN], ["web"], {"absent": ("web",)}),
         ([inspected("web", "no_file"), inspected("x")], [], {"not_configured": ("web",)}),
@@ -106,14 +102,20 @@ def test_hosts_that_are_to_be_absent_have_a_command_of_their_own() -> None:
     }  # fmt: skip
 
 
+def test_names_of_one_machine_get_no_rollout() -> None:
+    seen = [inspected("twin-1", machine="1"), inspected("twin-2", "other", owner_label="twin-1", machine="1")]
+    seen += [inspected(f"new-{number}", "no_file", machine="2") for number in (1, 2)]
+    [step] = made(report(seen, account(["twin-1", "twin-2"])))[1]
+    assert (step.kind, step.names, step.shell) == ("same_machine", ("twin-2", "twin-1", "new-1", "new-2"), "")
+    assert "Keep one name of each machine" in step.text
+
+
 def test_prune_has_the_limit_that_it_needs_and_a_full_largest_plan_no_command() -> None:
     names = [f"web-{number}" for number in range(41)]
     of = report([inspected("new", "no_file")], account(names, plan=TIERS[2], tiers=TIERS), ["web-0"])
     plan, _rollout, prune = made(of)[1]
-    assert (plan.kind, plan.shell) == (
-        "plan",
-        "",
-    ) and "42 are needed: prune first, or ask the provider." in plan.text
+    assert (plan.kind, plan.shell) == ("plan", "")
+    assert "42 are needed: prune first, or ask the provider." in plan.text
     assert prune.shell.endswith("prune_limit=40")
     assert "prune_limit" not in made(report([], account(names[:10])))[1][0].shell
 
@@ -132,9 +134,8 @@ def test_a_host_that_may_be_renamed_is_not_rolled_out() -> None:
     assert "First find out whose key is on new, new-2: adopt lets a renamed host keep its client." in todo[-1].text
 
 
-def test_hosts_that_no_audit_has_are_to_be_audited_and_limit_a_joined_report() -> None:
+def test_hosts_without_an_audit_limit_a_joined_report() -> None:
     seen = [*(Host(host, host, facts_of({}), audited=False) for host in ("web", "db")), _RENAMED]
     commands = {step.kind: step.shell for step in made(report(seen, account(["web", "db", "old", "older"])))[1]}
-    # Its report is another one than the joined one.
-    audit = "ansible-playbook monitor.cloud.audit -e monitor_agent_audit_json=not_audited.json --limit db,web"
-    assert commands == {"not_audited": audit, "undecided": "", "orphans": ""}
+    audit = "ansible-playbook monitor.cloud.audit --limit db,web"
+    assert commands == {"unreachable": audit, "undecided": "", "orphans": ""}

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The report as table, JSON, JUnit XML, metrics and page: they agree, and let nothing through that is not text."""
+"""Tests of the report as table, JSON, JUnit XML, metrics and HTML page."""
 
 import dataclasses
 import html
@@ -27,22 +27,21 @@ from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 SCHEMA = json.loads((CHECKOUT / "docs" / "audit.schema.json").read_text(encoding="utf-8"))
 NASTY = '<script>alert("1")</script> & \u2028 {{ style }} \x0b\udc80'
 SHOWN = NASTY.translate(dict.fromkeys(map(ord, "\u2028\x0b\udc80"), "\ufffd"))
-# Each differs from the others in what a format takes for a sign of its own.
+# Names with characters that have a meaning in a format.
 NAMES = ['a"b', "a\\b", "a\nb", "a\\nb", "a\rb", "a\u2028b", "a\udc80b", "a\\udc80b", '{x="y"} 1', "# EOF", " "]
 
 
 def joined() -> Report:
-    """A report that was made of two audits, one of them stale."""
     times = {"a.json": "2026-01-01T03:04:05Z", "b.json": "2026-01-02T03:04:05Z"}
     sources = [{"name": name, "generated_at": at, "hosts": 1, "stale": name < "b"} for name, at in times.items()]
     return dataclasses.replace(every_state(), sources=sources, notes=(NASTY,))
 
 
 def rows_of(page: str) -> dict[str, str]:
-    """The state of each host on the page."""
-    found = re.findall(r'<tr role="row" data-state="(\w+)".*?<bdi>([^<]+)', page)
+    """Return the state of each host on the page."""
+    entries = re.findall(r'<tr role="row" data-state="(\w+)".*?<bdi>([^<]+)', page)
     ok = re.findall("<li><bdi>([^<]+)", page.partition('id="ok"')[2].partition("</section>")[0])
-    return {**{host: state for state, host in found}, **dict.fromkeys(ok, "ok")}
+    return {**{host: state for state, host in entries}, **dict.fromkeys(ok, "ok")}
 
 
 def test_all_forms_agree() -> None:
@@ -63,12 +62,11 @@ def test_all_forms_agree() -> None:
 def test_the_document_matches_its_schema(of: Report) -> None:
     document = json.loads(as_json(of))
     jsonschema.Draft202012Validator(SCHEMA).validate(document)
-    # Everything that is there is described.
     of_joined = {"audits", "notes"}
     assert set(document) == set(SCHEMA["properties"]) - (set() if of.sources else of_joined)
     parts = {"account": [document["account"]], "host": document["hosts"], "audit": document.get("audits", ())}
-    for kind, each in parts.items():
-        assert all(set(part) == set(SCHEMA["$defs"][kind]["properties"]) for part in each)
+    for kind, objects in parts.items():
+        assert all(set(part) == set(SCHEMA["$defs"][kind]["properties"]) for part in objects)
 
 
 def test_all_forms_name_the_audits_of_a_joined_report_and_its_notes() -> None:
@@ -82,7 +80,7 @@ def test_all_forms_name_the_audits_of_a_joined_report_and_its_notes() -> None:
 
 @pytest.mark.parametrize(("orphans", "stale"), [(True, False), (False, True), (False, False)])
 def test_junit_has_a_failing_case_for_all_that_is_drift(orphans: bool, stale: bool) -> None:
-    """Else a job would pass on the file alone, and fail on the exit code. A key that can't be compared is no drift."""
+    """The JUnit file and the exit code of the audit agree. A host with a masked key is skipped."""
     source = {"name": "a.json", "generated_at": "2026-01-01T03:04:05Z", "hosts": 1, "stale": stale}
     masked = inspected("web", "unverifiable", key_fingerprint="!")
     of = dataclasses.replace(report([masked], account(["web"], masked=["web"])), sources=[source])
@@ -107,13 +105,15 @@ def test_the_page_takes_no_text_of_hosts_for_markup_and_requests_nothing() -> No
 
 
 def values(of: Report, **options: Any) -> dict[tuple[str, ...], float]:
-    """The samples by name and labels, which the parsers of both formats read alike."""
+    """Return the samples by name and labels. The parsers of both formats must give the same result."""
     text = reports.as_openmetrics(of, **options).encode("utf-8").decode()
     new, old = (
         list(parser.text_string_to_metric_families(text))
         for parser in (prometheus_client.openmetrics.parser, prometheus_client.parser)
     )
-    assert [(one.name, one.type, one.samples) for one in new] == [(one.name, one.type, one.samples) for one in old]
+    assert [(family.name, family.type, family.samples) for family in new] == [
+        (family.name, family.type, family.samples) for family in old
+    ]
     return {
         (sample.name.removeprefix("monitor_cloud_"), *sample.labels.values()): sample.value
         for family in new
@@ -137,14 +137,13 @@ def test_counts_of_all_states_and_of_the_account_and_hosts_on_request() -> None:
     hosts = [audits.unreachable("gone"), inspected("new", "no_file"), inspected("web"), inspected("db")]
     of = report(hosts, account(["gone", "web", "db", "old"], masked=["old"], plan=TIERS[1], tiers=TIERS))
     assert values(of) == expected
-    # A joined report is as old as the oldest audit that it uses.
+    # The oldest audit of which hosts are used gives the time of a joined report.
     times = {"2026-01-02T03:04:05Z": 2, "2026-01-01T03:04:05Z": 1, "2025-12-31T03:04:05Z": 0}
     sources = [{"generated_at": time, "hosts": hosts} for time, hosts in times.items()]
     assert values(dataclasses.replace(of, sources=sources))[("audit_timestamp_seconds",)] == 1767236645
     states = {"gone": "unreachable", "new": "not_registered", "web": "ok", "db": "ok"}
     expected.update((("audit_host_state", host, state), 1) for host, state in states.items())
     assert values(of, hosts=True) == expected
-    # Each name is one series.
     of = report([inspected(name) for name in NAMES], account(NAMES))
     named = [key[1] for key in values(of, hosts=True) if key[0] == "audit_host_state"]
     assert len(named) == len(set(named)) == len(NAMES) and {'a"b', '{x="y"} 1', "# EOF", "a\\nb"} <= set(named)

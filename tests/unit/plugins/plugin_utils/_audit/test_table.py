@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The table of an audit: its columns, its sentences, and what of a large fleet it shows."""
+"""Tests of the table of an audit: columns, sentences, and limits for a large fleet."""
 
 import dataclasses
 
@@ -68,6 +68,6 @@ def test_sentences_about_joined_audits_and_about_a_token_that_reads_no_keys() ->
 )
 def test_the_worst_findings_of_a_large_fleet_are_shown(drift: int, ok: int, shown: int, more: int) -> None:
     seen = [inspected(f"web-{number}", differs=["mode"] if number < drift else []) for number in range(drift + ok)]
-    lines = made(report(seen, account([one.host for one in seen])))[0].partition("\n\n")[0].splitlines()
+    lines = made(report(seen, account([host.host for host in seen])))[0].partition("\n\n")[0].splitlines()
     assert len([line for line in lines if line.startswith("web-")]) == shown
     assert lines[shown + 1 :] == ([f"... and {more} more findings."] if more else [])
