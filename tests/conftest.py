@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Fixtures for all tests: an emulator, hosts and controllers, shared by all tests of a process."""
+"""Fixtures that tests of all parts use: the emulator, hosts and controllers."""
 
 import contextlib
 import os
@@ -26,9 +26,9 @@ from ansible_collections.monitor.cloud.tests.tools import figures
 
 BEGAN = time.monotonic()
 
-# A job in the background of a script ignores SIGINT, and so would what the tests start and interrupt.
+# In a background job of a script, processes ignore SIGINT. Tests interrupt processes by SIGINT.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-# No test is timed: machines are shared.
+# On a busy machine an example can take longer than the deadline of hypothesis.
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
 
@@ -41,17 +41,17 @@ def emulator_process() -> Iterator[Emulator]:
 
 @pytest.fixture
 def emulator(emulator_process: Emulator) -> Emulator:
-    """The emulator as if it had just been started."""
+    """Reset the emulator and return it."""
     emulator_process.reset()
     return emulator_process
 
 
 @pytest.fixture(scope="session")
 def workshop() -> Iterator[tuple[Path, Path]]:
-    """A directory that others can't list, for hosts, and the directory of their keys."""
+    """Create a directory for hosts, and a directory for SSH keys."""
     if reason := fleet.missing():
         pytest.skip(reason)
-    # A short path, because it holds sockets.
+    # The path of a socket has at most 107 bytes.
     with tempfile.TemporaryDirectory(prefix="fleet-") as temporary:
         directory = Path(temporary)
         directory.chmod(0o711)
@@ -60,7 +60,7 @@ def workshop() -> Iterator[tuple[Path, Path]]:
 
 @pytest.fixture(scope="session")
 def machines(workshop: tuple[Path, Path]) -> Iterator[Callable[..., list[fleet.Host]]]:
-    """Starts hosts by their names and by what prepares them: each is started once."""
+    """Return a function that starts each host once, by its name and its script of preparation."""
     started: dict[tuple[str, str], fleet.Host] = {}
 
     def start(*names: str, prepare: str = "") -> list[fleet.Host]:
@@ -93,7 +93,7 @@ def booted(workshop: tuple[Path, Path], emulator_process: Emulator) -> Iterator[
 
 @pytest.fixture
 def controllers(workshop: tuple[Path, Path], emulator: Emulator) -> Callable[..., Controller]:
-    """Makes controllers for the hosts given, on which nothing is left of earlier tests."""
+    """Return a function that resets hosts, and creates a controller for these hosts."""
     directory, keys = workshop
 
     def make(*hosts: fleet.Host) -> Controller:
@@ -123,18 +123,18 @@ def opened() -> Iterator[Callable[..., Listener]]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Start with the test that takes longest: at the end, all processes but one would wait for it."""
+    """Start with the slowest test. At the end, the other processes would wait for this test."""
     items.sort(key=lambda item: item.path.name != "test_kinds_of_hosts.py")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """With CI=true, a skipped test counts as failed, but for those that need containers where none boots."""
+    """With CI=true, count a skipped test as failed, except tests in containers on a machine that boots no container."""
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if os.environ.get("CI") != "true" or reporter is None:
         return
     if any(debian.NO_CONTAINERS not in str(report.longrepr) for report in reporter.stats.get("skipped", [])):
-        reporter.write_line("\nA skipped test counts as failed here, because CI=true is set.")
+        reporter.write_line("\nWith CI=true, a skipped test counts as failed.")
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 monitor.cloud contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Shows the collection in use: registers six hosts with an emulated service, twice, breaks two of them, and audits."""
+"""Registers six hosts with an emulated service twice, breaks two hosts, and audits all hosts."""
 
 import json
 import os
@@ -21,12 +21,12 @@ from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, LONGEST
 HOSTS = ("web-1", "web-2", "web-3", "db-1", "db-2", "cache-1")
 PAGE = CHECKOUT / "build" / "audit.html"
 PICTURE = CHECKOUT / "docs" / "audit.png"
-# What an audit has to find in the end: the host, and its state.
+# The expected states of the two broken hosts.
 BROKEN = {"web-2": "foreign_key", "db-1": "wrong_permissions"}
 
 
 def own_settings(directory: Path) -> dict[str, str]:
-    """Return an environment without the user's connection to a real service, ansible.cfg and installed collections."""
+    """Return an environment without the user's service, ansible.cfg and installed collections."""
     config = directory / "ansible.cfg"
     config.write_text(f"[defaults]\ncollections_path = {sysconfig.get_path('purelib')}\n", encoding="utf-8")
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("ANSIBLE_", "MONITOR_"))}
@@ -42,7 +42,7 @@ def play(inventory: Path, environment: dict[str, str], *arguments: str) -> bool:
 
 
 def roll_out(inventory: Path, environment: dict[str, str]) -> int:
-    """Register and configure the hosts; return how many of their files changed, or -1 if a host failed."""
+    """Run a rollout. Return the number of changed files, or -1 if a host failed."""
 
     def written() -> set[tuple[Path, int]]:
         return {(path, path.stat().st_ctime_ns) for path in inventory.parent.glob("*/agent.conf")}
@@ -61,31 +61,29 @@ def audit(inventory: Path, environment: dict[str, str]) -> dict[str, str]:
 
 
 def main() -> int:
-    """Roll out twice: the first run changes every host, the second none. Then audit what was broken since."""
     with tempfile.TemporaryDirectory(prefix="monitor.cloud-demo-") as temporary, Emulator() as service:
         directory = Path(temporary)
-        # Each host is a directory on this machine instead of a machine of its own.
+        # A directory on this machine takes the place of each host.
         hosts = {host: {"monitor_agent_config_path": str(directory / host / "agent.conf")} for host in HOSTS}
         common = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
         common["monitor_agent_service"] = ""
         inventory = directory / "inventory.yml"
         inventory.write_text(yaml.safe_dump({"all": {"hosts": hosts, "vars": common}}), encoding="utf-8")
         environment = {**own_settings(directory), **service.environment()}
-        print("First run: the service knows none of the hosts.\n")
+        print("First run: the account has no clients.\n")
         first = roll_out(inventory, environment)
-        print("Second run: all is as expected.\n")
+        print("Second run: nothing changed since the first run.\n")
         second = roll_out(inventory, environment)
-        print("Now web-2 gets the key of web-1, as a clone has it, and the file of db-1 can be read by all.")
-        print("The commands under 'What to do', here and on the page, are samples: their inventory and their service")
-        print("end with this demo.\n")
+        print("Next, web-2 gets the key of web-1, like a cloned host, and all users can read the file of db-1.")
+        print("The commands under 'What to do' are samples: their inventory and their service end with this demo.\n")
         shutil.copy(directory / "web-1" / "agent.conf", directory / "web-2" / "agent.conf")
         (directory / "db-1" / "agent.conf").chmod(0o644)
         states = audit(inventory, environment)
     print(f"First run: {first} of {len(HOSTS)} files changed. Second run: {second} changed.")
-    found = {host: states.get(host) for host in BROKEN}
-    print(f"Audit: {', '.join(f'{host} {state}' for host, state in found.items())}. The page: {PAGE}")
-    if (first, second, found) != (len(HOSTS), 0, BROKEN) or not PAGE.exists():
-        print(f"Not as expected: {len(HOSTS)} and 0 changed, and an audit that finds {BROKEN}.", file=sys.stderr)
+    reported = {host: states.get(host) for host in BROKEN}
+    print(f"Audit: {', '.join(f'{host} {state}' for host, state in reported.items())}. The page: {PAGE}")
+    if (first, second, reported) != (len(HOSTS), 0, BROKEN) or not PAGE.exists():
+        print(f"Expected {len(HOSTS)} and 0 changed files, and an audit that reports {BROKEN}.", file=sys.stderr)
         return 1
     return 0
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 monitor.cloud contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Links of pages: relative in the repository, so that they work in a checkout and on a forge. Builds rewrite them."""
+"""Reads and replaces the relative links of pages. Relative links work in a checkout and on a forge."""
 
 import os
 import re
@@ -12,17 +12,17 @@ import yaml
 
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
-# [text](path#anchor) and `text <path#anchor>`__
+# A link is [text](path#anchor) in Markdown, and `text <path#anchor>`__ in reStructuredText.
 _LINK = re.compile(r"(?P<before>\]\(|(?<!`)`[^`<>]+ <)(?P<path>(?![a-z]+:)[^)>#\s]*)(?P<anchor>#[^)>\s]*)?(?=\)|>`_)")
 
 
 def rewritten(text: str, page: Path, url: Callable[[str], str]) -> str:
-    """Replace each relative link of a page by the URL of its target, a path in the repository."""
+    """Replace each relative link of a page. ``url`` converts a path in the repository to an address."""
     return _LINK.sub(lambda link: f"{link['before']}{url(_target(link, page))}{link['anchor'] or ''}", text)
 
 
 def targets(text: str, page: Path) -> list[str]:
-    """List what the relative links of a page lead to, as paths in the repository."""
+    """Return the targets of the relative links of a page as paths in the repository."""
     return [_target(link, page) for link in _LINK.finditer(text)]
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Makes small changes in the pure files with cosmic-ray, one at a time, and counts those that unit tests notice."""
+"""Makes one small change at a time in the pure files with cosmic-ray, and counts the changes that unit tests notice."""
 
 import argparse
 import ast
@@ -20,19 +20,18 @@ from ansible_collections.monitor.cloud.tests.tools import figures
 from ansible_collections.monitor.cloud.tests.tools.tree import COLLECTION, copied_tree
 
 PASSING = 95.0
-# A test that notices one replacement of an operator notices most others: two of the ten of an arithmetic operator, the
-# opposite of "==", "is" and "-", and the orders instead of "<" stay. "|" and "**" are mostly of annotations and calls.
+# Tests that notice one replacement of an operator notice most other replacements, so one or two for each operator stay.
 OPERATORS = re.compile(
     r"core/(ReplaceBinaryOperator_(Add|Sub|Mul|Div|FloorDiv|Mod)_(Add|Sub|Mul)"
     r"|ReplaceComparisonOperator_(Eq_NotEq|NotEq_Eq|Is_IsNot|IsNot_Is|(Lt|LtE|Gt|GtE)_(Lt|LtE|Gt|GtE))"
     r"|ReplaceUnaryOperator_(USub_UAdd|Delete_\w+)"
     r"|(?!Replace(Binary|Comparison|Unary)Operator|Variable)\w+)"
 )
-# Lines that only type checkers, speed or mistakes of a maintainer depend on.
+# Changes of these lines have no effect on results.
 WITHOUT_EFFECT = re.compile(r"if t\.TYPE_CHECKING:|\(frozen=True\)|strict=True\)|functools\.lru_cache")
-# They start a browser or shells, or test none of the pure files.
+# These tests start a browser or shells.
 LEFT_OUT = ("test_page.py", "test_host_file.py")
-# In seconds, for a change that makes a loop endless.
+# Seconds. A change can make a loop endless.
 TIMEOUT = 30
 
 
@@ -44,16 +43,18 @@ def pure_files(root: Path) -> list[Path]:
 
 
 def tests_of(file: Path) -> list[str]:
-    """The unit tests of a file: those of its folder that import it, or all of its folder if none does."""
+    """Return the unit tests in the folder of a file that import the file, or all tests of the folder."""
     folder = [test for test in sorted(Path("tests/unit", file.parent).glob("test_*.py")) if test.name not in LEFT_OUT]
-    own = [test for test in folder if f"{file.parent.name}.{file.stem} import" in test.read_text(encoding="utf-8")]
-    return [str(test) for test in own or folder]
+    importing = [
+        test for test in folder if f"{file.parent.name}.{file.stem} import" in test.read_text(encoding="utf-8")
+    ]
+    return [str(test) for test in importing or folder]
 
 
 def count_noticed(file: Path) -> tuple[int, int]:
-    """Print the changes of a file that no test notices; how many are noticed, of how many.
+    """Print the changes of a file that no test notices. Return the numbers of noticed changes and of all changes.
 
-    Cosmic-ray's own rate counts changes that it skips, or cannot make, as noticed.
+    The rate of cosmic-ray also counts skipped and impossible changes as noticed.
     """
     options = "-x -q --noconftest --tb=no -p no:cacheprovider -p _hypothesis_pytestplugin -p pytest_timeout"
     command = " ".join([sys.executable, "-m pytest", options, *tests_of(file)])
@@ -68,7 +69,7 @@ def count_noticed(file: Path) -> tuple[int, int]:
         line = lines[change.start_pos[0] - 1].strip()
         if OPERATORS.fullmatch(change.operator_name) and not WITHOUT_EFFECT.search(line):
             outcome = mutate_and_test([change], command, TIMEOUT).test_outcome
-            # Cosmic-ray 8.7 cannot replace an exception with a dot in its name.
+            # Cosmic-ray 8.7 cannot replace an exception whose name contains a dot.
             made += outcome != TestOutcome.INCOMPETENT
             noticed += outcome == TestOutcome.KILLED
             if outcome == TestOutcome.SURVIVED:
@@ -79,14 +80,14 @@ def count_noticed(file: Path) -> tuple[int, int]:
 
 
 def main() -> int:
-    """Test the files that are named, or all, in a copy of the working tree; the exit code is 1 below 95 %."""
+    """Test the named files, by default all, in a copy of the working tree. Return 1 below 95 %."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("files", nargs="*", type=Path, help="pure files; all of them by default")
     files = parser.parse_args().files
     with copied_tree() as root:
         os.chdir(root)
         base = str(root).removesuffix(str(COLLECTION))
-        # With CI, hypothesis tries the same examples each time.
+        # With CI=true hypothesis tries the same examples in each run.
         os.environ.update(PYTHONPATH=base, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", CI="true")
         counts = [count_noticed(file) for file in files or pure_files(root)]
     noticed, made = map(sum, zip(*counts, strict=True))

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 monitor.cloud contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Makes docs/audit.png, the picture in README, from the page of the demo. The file names the page that it shows."""
+"""Makes docs/audit.png from the page of the demo. The picture contains the digest of the page."""
 
 import hashlib
 import re
@@ -20,13 +20,12 @@ TIME = "2026-01-02T03:04:05Z"
 
 
 def page() -> str:
-    """The page of the last demo, without what differs from run to run: time, address, and path of the inventory."""
+    """Return the page of the last demo with a fixed time, address and path of the inventory."""
     text = re.sub(r"\S*/inventory\.yml", "inventory", demo.PAGE.read_text(encoding="utf-8"))
     return re.sub(r"http://127\.0\.0\.1:\d+", "https://api.example.com", re.sub(r"\d{4}-\d\d-\d\dT[\d:]+Z", TIME, text))
 
 
 def digest() -> bytes:
-    """What the picture names: the digest of its page."""
     return hashlib.sha256(page().encode()).hexdigest().encode()
 
 
@@ -38,7 +37,7 @@ def main() -> int:
         shown.clock.set_fixed_time(TIME)
         shown.set_content(page())
         content = shown.screenshot(full_page=True)
-    # A chunk of text before the last chunk, which has 12 bytes.
+    # Insert a chunk of text before the last chunk. The last chunk of a PNG has 12 bytes.
     text = b"tEXtSource\0" + digest()
     chunk = struct.pack(">I", len(text) - 4) + text + struct.pack(">I", zlib.crc32(text))
     demo.PICTURE.write_bytes(content[:-12] + chunk + content[-12:])

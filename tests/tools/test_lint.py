@@ -2,10 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Checks of the tree that do not run it, each a command that succeeds: style, types, documentation, sanity tests.
-
-And the integration targets, in one run of ansible-test.
-"""
+"""Runs tools that check the tree, and the integration targets of ansible-test."""
 
 import json
 import os
@@ -34,17 +31,16 @@ STEPS = {
     "changelog": ["antsibull-changelog", "lint"],
 }
 PYTHON = f"--python={sys.version_info.major}.{sys.version_info.minor}"
-# ansible-test keeps virtual environments and a cache under HOME, and hands no other setting on to pip. So it gets a
-# home of its own, with the settings of pip.
+# ansible-test passes only HOME to pip. So ansible-test gets a home directory that contains the settings of pip.
 HOME = CHECKOUT / ".cache" / "sanity"
 
-# The first run installs what ansible-test needs.
+# The first run installs the requirements of ansible-test, which takes minutes.
 pytestmark = [pytest.mark.flaky(reruns=0), pytest.mark.timeout(LONGEST)]
 
 
 @pytest.fixture
 def root() -> Iterator[Path]:
-    """A copy of the tree for each test, because some tools write into the tree that others read."""
+    """Copy the tree for each test, because some tools write into the tree."""
     with copied_tree() as copy:
         yield copy
 
@@ -62,23 +58,23 @@ def _run(command: list[str], directory: Path, environment: Mapping[str, str]) ->
 
 @pytest.mark.parametrize("tests", [False, True], ids=["archive", "tests"])
 def test_sanity(root: Path, tests: bool) -> None:
-    """Sanity tests of what is in the archive, or of the whole tree, which takes twice as long."""
+    """Run the sanity tests on the files of the archive, or on the whole tree, which takes twice as long."""
     command = ["ansible-test", "sanity", "--color=no", PYTHON]
     if not tests:
         command += [f"--exclude=tests/{path.name}/" for path in (root / "tests").iterdir() if path.is_dir()]
     listed = subprocess.check_output([sys.executable, "-m", "pip", "config", "list"], text=True, timeout=60)
-    # The environment precedes files: its lines, which begin with a colon, are the last here.
+    # Settings of the environment override files. Lines of the environment begin with a colon, so they sort last here.
     lines = sorted(listed.splitlines(), reverse=True)
     settings = dict(re.findall(r"^\S+\.([\w-]+)='(.*)'$", "\n".join(lines), re.MULTILINE))
     file = HOME / ".config" / "pip" / "pip.conf"
     file.parent.mkdir(parents=True, exist_ok=True)
-    # An index address can hold a password.
+    # The address of an index can contain a password.
     file.touch(mode=0o600)
     content = "".join(f"{name} = {value}\n".replace("\\n", "\n\t") for name, value in settings.items())
     file.write_text(f"[global]\nquiet = 2\n{content}", encoding="utf-8")
     environment = {**os.environ, "HOME": str(HOME)}
     done = _run(command, root, environment)
-    # Where the script that installs pip cannot be downloaded, ours takes its place.
+    # Without access to the script that installs pip, use .ci/get_pip.py.
     if done.returncode and (needed := re.search(r"manually downloaded and saved to: (.+\.py)$", done.stdout, re.M)):
         shutil.copyfile(CHECKOUT / ".ci" / "get_pip.py", needed[1])
         done = _run(command, root, environment)
@@ -88,18 +84,16 @@ def test_sanity(root: Path, tests: bool) -> None:
 @pytest.mark.parametrize("step", STEPS)
 def test_lint(root: Path, step: str) -> None:
     above = root.parents[len(COLLECTION.parts) - 1]
-    # The tools must see this copy, not the checkout.
     environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(above)}
     done = _run(STEPS[step], above if step == "mypy" else root, environment)
     assert done.returncode == 0, "see what it printed"
 
 
 def test_integration(root: Path) -> None:
-    """The integration targets, with an emulator that lives as long as they do."""
     command = ["ansible-test", "integration", "--color=no", "--local", PYTHON, "--continue-on-error"]
     if os.geteuid() == 0:
         command.append("--allow-root")
-    # Only what ansible-test sets up for its targets: no connection options from the caller's environment.
+    # Variables of the caller must not change the options of the modules.
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("MONITOR_", "ANSIBLE_"))}
     with Emulator() as service:
         values = {
@@ -111,6 +105,6 @@ def test_integration(root: Path) -> None:
         config.write_text(json.dumps(values), encoding="utf-8")
         done = _run(command, root, environment)
     assert done.returncode == 0, done.stdout[-1000:]
-    # Of a target that it excludes, ansible-test only warns.
+    # ansible-test only warns of an excluded target.
     targets = {path.parent.name for path in (CHECKOUT / "tests/integration/targets").glob("*/aliases")}
     assert set(re.findall(r"^Running (\S+) integration test role", done.stdout, re.MULTILINE)) == targets

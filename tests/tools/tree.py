@@ -1,7 +1,7 @@
 # Copyright (c) 2026 monitor.cloud contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A copy of the working tree at the path at which Ansible's tools expect a collection."""
+"""Copies the working tree to a path that Ansible's tools accept for a collection."""
 
 import os
 import shutil
@@ -14,29 +14,28 @@ from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 COLLECTION = Path("ansible_collections", "monitor", "cloud")
-# With the commands of the virtual environment, which call each other by name.
+# Commands of the virtual environment call each other by name.
 PATH = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 
-# Seconds for a command of the tools, then it is ended.
+# The timeout of a command, in seconds.
 LONGEST = 1800.0
 
 
 def tracked_files() -> list[Path]:
-    """List the files that a commit of the whole working tree would hold, new files included."""
+    """List the files of the working tree, except ignored files."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(
         command, cwd=CHECKOUT, check=True, stdout=subprocess.PIPE, text=True, timeout=LONGEST
     ).stdout
-    # A file with a merge conflict is listed once for each side.
+    # Git lists a file with a merge conflict once for each side.
     return [Path(name) for name in dict.fromkeys(listed.split("\0")) if name and (CHECKOUT / name).exists()]
 
 
 @contextmanager
 def copied_tree() -> Iterator[Path]:
-    """Copy the working tree to <temporary directory>/ansible_collections/monitor/cloud, and yield that path.
+    """Copy the working tree to <temporary directory>/ansible_collections/monitor/cloud, and yield this path.
 
-    Outside the checkout, for ansible-test and mypy derive the collection's name from the path, and every tool
-    is free to leave its traces there.
+    ansible-test and mypy derive the name of the collection from the path, and some tools write files into the tree.
     """
     with tempfile.TemporaryDirectory(prefix="monitor.cloud-") as base:
         root = Path(base).resolve() / COLLECTION

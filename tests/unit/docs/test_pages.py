@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Samples are valid, and pages name the messages, variables and versions of the sources."""
+"""Tests of samples, links, messages, variables and versions in pages."""
 
 import ast
 import configparser
@@ -23,7 +23,7 @@ from ansible_collections.monitor.cloud.tests.tools.links import targets
 from ansible_collections.monitor.cloud.tests.tools.matrix import CONTROLLERS
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, tracked_files
 
-# Stands for what differs, in the guide and in the texts of the sources.
+# A placeholder for a value in a message.
 ANY = "…"
 
 
@@ -33,24 +33,24 @@ def _text(path: str) -> str:
 
 @functools.cache
 def sources() -> list[str]:
-    """The texts of the sources, with the sign for what differs in place of each value."""
-    found = []
+    """Return the strings of the sources, with a placeholder for each value."""
+    strings = []
     for path in map(str, tracked_files()):
         if path.startswith(("playbooks/", "roles/")) or path.endswith(".sh"):
-            found.append(" ".join(_text(path).split()))
+            strings.append(" ".join(_text(path).split()))
         elif path.startswith("plugins/") and path.endswith(".py"):
             for node in ast.walk(ast.parse(_text(path))):
                 parts = node.values if isinstance(node, ast.JoinedStr) else [node]
-                found.append("".join(str(part.value) if isinstance(part, ast.Constant) else ANY for part in parts))
-    return found
+                strings.append("".join(str(part.value) if isinstance(part, ast.Constant) else ANY for part in parts))
+    return strings
 
 
 @pytest.mark.parametrize(
     "message", re.findall(r"^``(.+)``$", _text("docs/docsite/rst/guide_troubleshooting.rst"), re.MULTILINE)
 )
 def test_each_message_of_the_guide_is_one_of_the_sources(message: str) -> None:
-    parts_in_their_order = re.compile(".*".join(map(re.escape, message.split(ANY))), re.DOTALL)
-    assert any(map(parts_in_their_order.search, sources())), message
+    pattern = re.compile(".*".join(map(re.escape, message.split(ANY))), re.DOTALL)
+    assert any(map(pattern.search, sources())), message
 
 
 PAGES = [CHECKOUT / path for path in tracked_files() if path.suffix in (".md", ".rst")]
@@ -86,7 +86,7 @@ def test_links_of_the_repository_lead_to_files() -> None:
         text = page.read_text(encoding="utf-8")
         linked = targets(text, page.relative_to(CHECKOUT))
         assert [path for path in linked if not (CHECKOUT / path).exists()] == [], page
-        # A forge shows these as they are.
+        # A forge does not render these roles.
         assert re.findall(r":(?:ref|doc|ansplugin|ansopt):`", text) == [], page
 
 

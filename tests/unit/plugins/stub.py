@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A service in place of the network, and actions outside of a play."""
+"""A service without a network, and actions without a play."""
 
 import types
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ TIERS = [{"id": f"monitor-{size}", "clients_included": size, "price": {"monthly"
 class Service(Http):
     """An account with the clients web1 and web2 on the free plan.
 
-    ``responses`` has what is returned, by method and path; any other object is missing. ``received`` has the requests.
+    ``responses`` contains each response by method and path. ``received`` contains the requests.
     """
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ class Service(Http):
 
 
 def action_of(kind: type[ActionBase], arguments: Mapping[str, Any], variables: Mapping[str, Any]) -> Any:
-    """The action of a task for a host that is reached by ssh."""
+    """Return the action of a task for an SSH host."""
     task: Any = Task()
     task.action, task.check_mode, task.diff = kind.__module__.rpartition(".")[2], False, False
     task.args = dict(arguments)
@@ -72,7 +72,7 @@ def action_of(kind: type[ActionBase], arguments: Mapping[str, Any], variables: M
 
 
 def fleet(**results: Mapping[str, Any]) -> dict[str, Any]:
-    """The variables of a play in which ``audit`` has been registered for each host, and ``account`` for all."""
+    """Return the variables of a play with the registered results ``audit`` of each host and ``account``."""
     hosts = list(results)
     plays = dict.fromkeys(("ansible_play_hosts", "ansible_play_hosts_all", "ansible_play_batch"), hosts)
     account = {"clients": [{"label": label, "key_fingerprint": label, "keys_masked": False} for label in ("old", "db")]}
@@ -80,6 +80,6 @@ def fleet(**results: Mapping[str, Any]) -> dict[str, Any]:
     return {"hostvars": hostvars, "groups": {"all": hosts}, "account": account, **plays}
 
 
-# What agent_config reports of a host with its own key, and of one that was renamed.
+# Results of agent_config for a host with its own key, and for a renamed host.
 OWN = {"label": "db", "key_owner": "own", "owner_label": "db", "key_fingerprint": "db", "differs": []}
 RENAMED = {"label": "web", "key_owner": "other", "owner_label": "old", "key_fingerprint": "old", "differs": []}

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A module in the controller's process: no token in arguments, no key in results; by Ansible: tests/fleet."""
+"""Tests of modules in the controller's process: arguments without a token, results without a key."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ def run(monkeypatch: pytest.MonkeyPatch, **options: Any) -> tuple[Any, Any]:
     return action.run(task_vars={}), action._task.args
 
 
-def test_the_result_has_no_key_but_sealed_ones_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_result_contains_only_sealed_keys_and_only_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
     done, shown = run(monkeypatch)
     assert done["unchanged"] == ["web1"] and shown["api_token"] != OPTIONS["api_token"]
     sealed = run(monkeypatch, seal_keys=True)[0]["clients"]["web1"]

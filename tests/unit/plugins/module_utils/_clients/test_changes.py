@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What has to be done, decided from what is there: clients of a fleet, and the plan's tiers."""
+"""Tests of the changes that a task makes to the clients of an account."""
 
 from __future__ import annotations
 
@@ -46,15 +46,14 @@ def _fleet(labels: list[str], **options: Any) -> Fleet:
         ({"labels": ["web1", " web9"]}, "There is no client ' web9'. Remove the white space around the label."),
     ],
 )
-def test_options_that_are_refused(options: dict[str, Any], message: str) -> None:
+def test_invalid_options_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         reconcile_fleet(_clients(["web1", "web2", "old1"]), _fleet(**{"labels": ["keep"], **options}))
 
 
 @pytest.mark.parametrize(
-    ("there", "labels", "pattern", "expected"),
+    ("existing", "labels", "pattern", "expected"),
     [
-        # Renamed before, then neither is there.
         (["www1"], ["www1"], None, "none www1"),
         ([], ["www1"], None, "create www1"),
         (["web1"], ["www1"], None, "rename www1"),
@@ -64,9 +63,9 @@ def test_options_that_are_refused(options: dict[str, Any], message: str) -> None
     ],
 )
 def test_each_label_is_reported_once_renames_first(
-    there: list[str], labels: list[str], pattern: str | None, expected: str
+    existing: list[str], labels: list[str], pattern: str | None, expected: str
 ) -> None:
-    changes = reconcile_fleet(_clients(there), _fleet(labels, renames={"web1": "www1"}, prune_pattern=pattern))
+    changes = reconcile_fleet(_clients(existing), _fleet(labels, renames={"web1": "www1"}, prune_pattern=pattern))
     assert ", ".join(f"{change.action} {change.label}" for change in changes) == expected
 
 
@@ -81,7 +80,7 @@ def test_each_label_is_reported_once_renames_first(
     ],
     ids=str,
 )
-def test_of_two_clients_with_one_label_none_is_changed(options: dict[str, Any]) -> None:
+def test_two_clients_with_the_same_label_are_not_changed(options: dict[str, Any]) -> None:
     current = [*_clients(["web1", "web2"]), {"id": 7, "label": "web1"}]
     changes = reconcile_fleet(current, _fleet(**{"labels": [], **options}))
     assert not any(change.changed for change in changes)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Pauses, and several calls at a time; requests over real connections: tests/contract/client and tests/faults."""
+"""Tests of pauses and of concurrent calls. Tests of requests are in tests/contract/client and tests/faults."""
 
 import time
 
@@ -32,8 +32,7 @@ def test_all_workers_wait_as_the_service_asks(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize(("error", "stopped"), [(ApiError("no"), False), (KeyboardInterrupt(), True)])
-def test_the_first_error_or_an_interruption_ends_the_rest(error: BaseException, stopped: bool) -> None:
-    """The main thread wakes up twice a second: there it handles signals, and asks whether to go on."""
+def test_the_first_error_or_an_interruption_ends_all_workers(error: BaseException, stopped: bool) -> None:
     http, called = Http(Settings("https://a", concurrency=2)), list[int]()
 
     def fail() -> None:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Secrets are found in texts as they are, and as JSON and URLs quote them; other texts stay."""
+"""Tests of the redaction of secrets, also in JSON and in URLs."""
 
 import hashlib
 import json
@@ -22,15 +22,15 @@ SECRETS = {"api_key": KEY, "install_code": 'a b"c/ä\\{{x}}0123456789'}
 
 
 @pytest.mark.parametrize(("name", "secret"), SECRETS.items())
-def test_forms_of_a_secret(name: str, secret: str) -> None:
+def test_each_form_of_a_secret_is_redacted(name: str, secret: str) -> None:
     for form in (secret, json.dumps(secret)[1:-1], urllib.parse.quote(secret, safe="")):
         assert redact(f"see {form} there", SECRETS) == f"see <{name}> there"
-    # A key that ends in a line break is also shown without it.
+    # A message can show a key without its line break.
     assert redact(f"see {secret} there", {name: f"{secret}\n"}) == f"see <{name}> there"
 
 
 @given(st.text("ghijkl \n\x1b[0m-<>/", max_size=60))
-def test_other_texts_stay(text: str) -> None:
+def test_text_without_a_secret_does_not_change(text: str) -> None:
     assert redact(text, {"api_key": KEY}) == text
 
 
@@ -51,6 +51,6 @@ def test_redaction_of_a_thousand_failures_with_ten_thousand_clients_is_quick() -
     failures = {f"web{number}": f"Could not create client: refused: {keys[number]}" for number in range(1000)}
     began = time.process_time()
     shown = _texts_without_keys({"failures": failures}, api)
-    # 0.7 s; it took 24 s when each secret was replaced in each text. Processor time, because machines are shared.
+    # A replacement of each secret in each message took 24 s. One pass takes 0.7 s of processor time.
     assert time.process_time() - began < 5
     assert shown["failures"]["web7"] == "Could not create client: refused: <api_key of client 7>"
