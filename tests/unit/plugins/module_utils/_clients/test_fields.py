@@ -55,13 +55,10 @@ def test_the_label_of_a_host_without_a_portable_name_has_a_digest() -> None:
 @pytest.mark.parametrize(
     ("check", "values", "message"),
     [
+        (check_label, ["", "ab", "a" * 33, "ä" * 33], "a label has 3 to 32"),
         (check_own, ["localhost", client_label("::1")], "cannot be a label"),
         (as_text, [None, 1.1, 83, True, ["web1"]], "is not text|is a list or"),
-        (
-            check_labels,
-            [["web1", "web2", "web1"]],
-            "'web1' is listed twice. Labels are unique: give each host its own.",
-        ),
+        (check_labels, [["web1", "web2", "web1"]], "'web1' is listed twice. Labels are unique: give each host its own"),
         (
             # ansible-core splits the text of an option at its commas.
             check_labels,
@@ -78,6 +75,8 @@ def test_invalid_labels_are_refused(check: Callable[[Any], object], values: list
 
 def test_valid_labels_pass() -> None:
     check_own("web-1")
+    for label in ("a b", "\n\u202e{}", "a" * 32):
+        check_label(label)
     for text in ("web1,web2", "[prod] web1,web1 [prod]", "[web1]", "o'neil,web1"):
         check_labels(text.split(","))
 
@@ -87,16 +86,6 @@ def test_a_message_names_up_to_twenty_and_counts_the_others() -> None:
     assert listed(names[:20]) == ", ".join(map(repr, names[:20]))
     assert listed(names) == ", ".join(map(repr, names[:20])) + " and 2 more"
     assert listed(names[:3], 2, str) == "0, 1 and 1 more"
-
-
-@given(st.text(max_size=40))
-@example("a" * 32)
-def test_only_the_length_of_a_label_is_checked(label: str) -> None:
-    if 3 <= len(label) <= 32:
-        check_label(label)
-    else:
-        with pytest.raises(InputError, match="a label has 3 to 32"):
-            check_label(label)
 
 
 def test_the_inventory_may_set_a_label_that_no_other_host_has() -> None:
