@@ -27,11 +27,12 @@ PARTS = {
     "unit": ["tests/unit"],
 }
 CHOSEN = {
-    # Unit tests without a browser, and some tests of each module and of the role.
+    # Unit tests without a browser and without all shells, and some tests of each module and of the role.
     "quick": [
         "tests/unit",
-        "--deselect=tests/unit/plugins/plugin_utils/_audit/test_page.py",
         "--deselect=tests/unit/docs/test_contributing.py",
+        "--deselect=tests/unit/plugins/plugin_utils/_agent/test_host_file.py",
+        "--deselect=tests/unit/plugins/plugin_utils/_audit/test_page.py",
         "tests/contract/client/test_modules.py",
         "tests/fleet/test_role.py::test_hosts_of_one_batch_may_have_different_states",
     ],
