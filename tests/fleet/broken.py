@@ -2,12 +2,12 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A fleet of directories, each broken in a way of its own, and what an audit finds."""
+"""Hosts in every state, for the tests of audits, and the states that an audit reports."""
 
 from ansible_collections.monitor.cloud.tests.support.runs import UNREACHABLE, Local, texts
 
 STRANGE = "11111111-2222-3333-4444444444444444"
-# Every fourth host is of the same slice: clone-1 and clone-2 are of one, web-1 is of another.
+# Each column is a slice: clone-1 and clone-2 are in the same slice, web-1 is in another slice.
 HOSTS = (
     *("clone-1", "web-1", "renamed", "strange-1"),
     *("clone-2", "fresh", "strange-2", "stopped"),
@@ -37,9 +37,8 @@ EXPECTED = {
 
 
 def break_all(fleet: Local) -> None:
-    """Leave the hosts as life does."""
     fleet.host_vars["labelled.example.com"]["monitor_agent_label"] = "labelled"
-    # There is no such service.
+    # The machine has no service of this name.
     fleet.host_vars["stopped"]["monitor_agent_service"] = "monitor-agent"
     fleet.host_vars["gone"] = dict(UNREACHABLE)
     fleet.service.seed(labels=[*(fleet.label(host) for host in HOSTS if host not in UNREGISTERED), *ORPHANS])

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Fixtures: controllers for hosts that are reached over SSH, and for directories."""
+"""Fixtures: controllers of hosts over SSH, and of hosts that are directories of this machine."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -16,50 +16,42 @@ from ansible_collections.monitor.cloud.tests.support.runs import Controller, Loc
 
 @pytest.fixture
 def running(machines: Callable[..., list[Host]]) -> list[Host]:
-    """Four hosts with Python."""
     return machines("web-1", "web-2", "db-1", "db-2")
 
 
 @pytest.fixture
 def controller(controllers: Callable[..., Controller], running: list[Host]) -> Controller:
-    """A controller for the four hosts."""
     return controllers(*running)
 
 
 @pytest.fixture
 def one(controllers: Callable[..., Controller], running: list[Host]) -> Controller:
-    """A controller for a single host, web-1."""
     return controllers(running[0])
 
 
 @pytest.fixture
 def single(emulator: Emulator, tmp_path: Path) -> Local:
-    """A controller for a host that is a directory, web-1."""
     return Local(tmp_path, emulator, "web-1")
 
 
 @pytest.fixture
 def pair(single: Local) -> Local:
-    """A controller for two such hosts."""
     single.add("web-2")
     return single
 
 
 @pytest.fixture
 def three(pair: Local) -> Local:
-    """A controller for three such hosts."""
     pair.add("web-3")
     return pair
 
 
 @pytest.fixture
 def monitored(three: Local) -> Local:
-    """A controller whose three hosts have a client and a configuration."""
     three.monitor()
     return three
 
 
 @pytest.fixture
 def four(emulator: Emulator, tmp_path: Path) -> Local:
-    """A controller for hosts of the same names as those over SSH, that are directories."""
     return Local(tmp_path, emulator, "web-1", "web-2", "db-1", "db-2")

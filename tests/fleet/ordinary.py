@@ -2,31 +2,27 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Playbooks as ordinary users write them, each with hosts of its own, and what they do."""
+"""Playbooks that ordinary users write, and the expected result of each."""
 
 import typing as t
 
 import yaml
 
-# By name of the case: the play or plays (all have the hosts of the case, the hosts FIRST, SECOND and THIRD of the group
-# GROUP), variables of the group, and files beside the playbook; then what is expected: label and file (text) of each
-# host, more files by name (with their label), hosts without a client (without), and a part of the one warning (warns).
-# Other than in playbooks ROLE is monitor.cloud.monitor_agent, and IMPORT, INCLUDE are tasks that use it.
+# A case has plays, variables of its group GROUP, and files beside the playbook. The hosts are FIRST, SECOND and THIRD.
+# Expected are: label and text of the file of each host, more files with their label, hosts without a client, and a part
+# of the only warning. ROLE is monitor.cloud.monitor_agent. IMPORT and INCLUDE are tasks with this role.
 CASES: dict[str, dict[str, t.Any]] = yaml.safe_load(r"""
 the role and nothing else: {}
 
-# Labels from anywhere. One warning, if the inventory gives another label.
+# Labels can come from anywhere. The role warns once if the inventory gives another label.
 short fact: {facts: true, hosts: 1, label: "{node}-c2",
   vars: {monitor_agent_label: "{{ ansible_hostname | lower }}-{{ env }}", env: c2}}
 fact: {facts: true, label: "{node}-{host}",
   vars: {monitor_agent_label: "{{ ansible_facts.hostname }}-{{ inventory_hostname }}"}}
-fqdn: {facts: true, hosts: 1, label: "{fqdn}-c3", vars: {monitor_agent_label: "{{ ansible_fqdn }}-c3"}}
 fact with a default: {label: "x-{host}",
   vars: {monitor_agent_label: "{{ ansible_local.id | default('x-' ~ inventory_hostname) }}"}}
 play vars: {play: {vars: &p {monitor_agent_label: "p-{{ inventory_hostname }}"}, roles: [ROLE]},
   label: "p-{host}", warns: &differs In this run FIRST has another monitor_agent_label}
-play vars of one host: {play: {vars: {monitor_agent_label: one-host}, roles: [ROLE]}, hosts: 1, label: one-host,
-  warns: *differs}
 role params: {play: {roles: [{role: ROLE, monitor_agent_label: "p-{{ inventory_hostname }}"}]},
   label: "p-{host}", warns: *differs}
 vars of include_role: {play: {tasks: [{include_role: {name: ROLE}, vars: *p}]}, label: "p-{host}", warns: *differs}
@@ -41,7 +37,6 @@ group_vars and host_vars: {label: "{host}-eu", files: {
   group_vars/GROUP.yml: {monitor_agent_label: "{{ inventory_hostname }}-{{ region }}"},
   host_vars/FIRST.yml: {region: eu}, host_vars/SECOND/main.yml: {region: eu}}}
 
-# Two uses.
 twice: {play: {roles: [ROLE, {role: ROLE, monitor_agent_label: "{{ inventory_hostname }}-2",
   monitor_agent_config_path: "{{ playbook_dir }}/{{ inventory_hostname }}.2"}]}, more: {"{host}.2": "{host}-2"},
   warns: *differs}
@@ -49,13 +44,11 @@ loop: {play: {tasks: [{include_role: {name: ROLE}, loop: [a, b], vars: {
   monitor_agent_label: "{{ inventory_hostname }}-{{ item }}",
   monitor_agent_config_path: "{{ playbook_dir }}/{{ inventory_hostname }}.{{ item }}"}}]}, text: null,
   more: {"{host}.a": "{host}-a", "{host}.b": "{host}-b"}, warns: *differs}
-two plays: {play: [{roles: [ROLE]}, {roles: [ROLE]}]}
 a label that moves: {play: [{hosts: FIRST, vars: {monitor_agent_label: moved, monitor_agent_state: absent},
   roles: [ROLE]},
   {hosts: SECOND, vars: {monitor_agent_label: moved}, roles: [ROLE]}], label: moved, without: [0], again: false,
   warns: [*differs, In this run SECOND has another]}
 
-# Variables with names of facts, and variables by facts and lookups.
 names of facts: {play: {vars: {env: prod}, roles: [ROLE]},
   vars: {domain: "{domain}", hostname: "{node}", fqdn: "{fqdn}", os_family: x, user_id: y, machine: z}}
 path by fact: {facts: true, text: null, more: {"{host}.Linux": "{host}"},
@@ -73,7 +66,6 @@ packages and service by lookup: {files: {packages: "\n"}, vars: {site: east,
   monitor_agent_packages: "{{ lookup('file', playbook_dir ~ '/packages').split() }}",
   monitor_agent_service: "{{ lookup('vars', 'service_of_' ~ site, default='') }}"}}
 
-# Keywords of a play.
 module_defaults: {play: {module_defaults: {group/monitor.cloud.api: &wrong
   {base_url: "http://127.0.0.1:1/v4", api_token: wrong-token-of-defaults, retry_timeout: 0}}, roles: [ROLE]}}
 module_defaults of modules: {play: {roles: [ROLE], module_defaults: {monitor.cloud.monitor_client_info: *wrong,
@@ -98,7 +90,6 @@ sections: {play: {pre_tasks: [{meta: flush_handlers}, {meta: refresh_inventory}]
 add_host: {play: [{hosts: FIRST, tasks: [{add_host: {name: SECOND, groups: [new_GROUP]}, changed_when: false}]},
   {hosts: "new_GROUP:FIRST", roles: [ROLE]}]}
 
-# Tasks.
 in rescue: {play: {tasks: [{block: [{fail: {}}], rescue: [IMPORT]}]}}
 included tasks: {play: {tasks: [{include_tasks: included.yml},
   {import_tasks: included.yml}]}, files: {included.yml: [INCLUDE]}}
@@ -108,7 +99,6 @@ delegation beside it: {play: {tasks: [{debug: {}, delegate_to: localhost, run_on
 all entry points: {play: {tasks: [{import_role: {name: ROLE, tasks_from: audit}},
   {import_role: {name: ROLE, tasks_from: adopt}}, {import_role: {name: ROLE, tasks_from: main}}]}}
 
-# Hosts that are left out, or have another state.
 include_role without the first: {play: {tasks: [{include_role: {name: ROLE}, when: inventory_hostname != "FIRST"}]},
   without: [0]}
 end_host: {play: {tasks: [{meta: end_host, when: inventory_hostname == "FIRST"}, IMPORT]}, without: [0]}
@@ -116,7 +106,6 @@ roles without the last: {play: {roles: [{role: ROLE, when: inventory_hostname !=
 ignore_unreachable: {play: {ignore_unreachable: true, roles: [ROLE]}, without: [0], unreachable: true}
 states: {vars: {monitor_agent_state: "{{ 'absent' if inventory_hostname == 'FIRST' else 'present' }}"}, without: [0]}
 
-# Variables of the role.
 unquoted mode: {vars: {monitor_agent_config_mode: 0640}, mode: 0640}
 settings: {vars: {monitor_agent_settings: {tags: [a, b], debug: true, size: 3, name: "{{ inventory_hostname }}"}},
   text: "install_code={install_code}\napi_key={api_key}\ndebug = true\nname = {host}\nsize = 3\ntags = a,b\n"}
@@ -131,14 +120,12 @@ template of a role: {play: {roles: [templating]}, text: "of role {api_key}\n", f
   roles/templating/templates/of_role.j2: "of role {{ client.api_key }}\n"}}
 encrypted template: {vars: {monitor_agent_config_template: secret.j2}, text: "key={api_key}\n",
   files: {secret.j2: "VAULT:key={{ client.api_key }}\n"}}
-bare key: {vars: {monitor_agent_config_template: api_key.j2}, text: "{api_key}\n"}
 misspelt: {vars: {monitor_agent_confg_path: /etc/x}, warns: monitor_agent_confg_path}
 empty: {vars: {monitor_agent_label: null, monitor_agent_brand: "", monitor_agent_settings: {}}}
 "names: dots": {names: [web-1.example.com, WEB-2.EXAMPLE.COM]}
 "names: others": {names: [10.0.0.7, web_1, w, a-name-that-is-longer-than-a-label-can-be]}
 """)
 
-LABELS_DIFFER = "The hosts FIRST and SECOND have the same label"
 FACTS = """
 from ansible.module_utils.basic import AnsibleModule
 module = AnsibleModule({"name": {}})
@@ -147,40 +134,23 @@ module.exit_json(ansible_facts={module.params["name"]: "x"})
 
 
 def hostile(name: str) -> dict[str, t.Any]:
-    """A play in which the second host reports a fact."""
+    """Return a case in which the second host has a fact of this name."""
     report = {"facts": {"name": name}, "when": 'inventory_hostname == "SECOND"'}
     return {"play": {"tasks": [report, "IMPORT"]}, "files": {"library/facts.py": FACTS}}
 
 
-# The only cases that are refused: a case as above, hosts that still get a client, and the error of the others.
-REFUSED: dict[str, tuple[dict[str, t.Any], list[int], str]] = {
-    **{
-        name: (yaml.safe_load(case), [0] if "FIRST has" in case or "delegate" in case else [], error)
-        for name, case, error in (
-            ("one label", "{vars: {monitor_agent_label: same}}", LABELS_DIFFER),
-            ("in the play", "{play: {vars: {monitor_agent_label: same}, roles: [ROLE]}}", LABELS_DIFFER),
-            (
-                "one label with serial",
-                "{play: {serial: 1, vars: {monitor_agent_label: same}, roles: [ROLE]}, label: same, "
-                "warns: In this run FIRST has}",
-                LABELS_DIFFER,
-            ),
-            ("localhost", "{vars: {monitor_agent_label: localhost}, hosts: 1}", "would share one key. Set monitor_"),
-            (
-                "delegate_to",
-                "{play: {tasks: [{delegate_to: FIRST, block: [IMPORT]}]}}",
-                "can't have delegate_to or run_once",
-            ),
-            ("run_once", "{play: {tasks: [{import_role: {name: ROLE}, run_once: true}]}}", "can't have .* run_once"),
-            (
-                "roles without the first",
-                "{play: {roles: [{role: ROLE, when: inventory_hostname != 'FIRST'}]}}",
-                "use a task with ansible.builtin.include_role, and set the condition there",
-            ),
-        )
-    },
-    **{
-        f"fact {name}": (hostile(name), [], f"SECOND.*{name}.*inject_facts_as_vars = false")
-        for name in ("monitor_agent_base_url", "monitor_token", "inventory_hostname")
-    },
-}
+# The cases with an error. The member error is a part of the message. Hosts in configured get a client.
+REFUSED: dict[str, dict[str, t.Any]] = yaml.safe_load(r"""
+one label: {vars: {monitor_agent_label: same}, error: &same The hosts FIRST and SECOND have the same label}
+in the play: {play: {vars: &p {monitor_agent_label: same}, roles: [ROLE]}, error: *same}
+one label with serial: {play: {serial: 1, vars: *p, roles: [ROLE]}, label: same, configured: [0], error: *same,
+  warns: In this run FIRST has}
+localhost: {vars: {monitor_agent_label: localhost}, hosts: 1, error: would share one key. Set monitor_}
+delegate_to: {play: {tasks: [{delegate_to: FIRST, block: [IMPORT]}]}, configured: [0],
+  error: can't have delegate_to or run_once}
+run_once: {play: {tasks: [{import_role: {name: ROLE}, run_once: true}]}, error: can't have .* run_once}
+roles without the first: {play: {roles: [{role: ROLE, when: inventory_hostname != 'FIRST'}]},
+  error: "use a task with ansible.builtin.include_role, and set the condition there"}
+""")
+for _name in ("monitor_agent_base_url", "monitor_token", "inventory_hostname"):
+    REFUSED[f"fact {_name}"] = {**hostile(_name), "error": f"SECOND.*{_name}.*inject_facts_as_vars = false"}

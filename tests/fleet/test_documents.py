@@ -2,11 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The samples of README and of the documentation are run, page by page, on hosts that are reached over SSH.
+"""The examples of README and of each page of the documentation run on hosts over SSH.
 
-A block whose first line is a comment with a path is that file. Commands follow a ``$``; lines without it must be in
-the output of the command above. Each page starts with an inventory, the variables of the guides, and an account without
-clients.
+If the first line of a block is a comment with a path, the block is the file at this path. A line after ``$`` is a
+command. The output of the command must contain the lines below it. The account has no clients at the start of a page.
 """
 
 import configparser
@@ -40,17 +39,17 @@ README = CHECKOUT / "README.md"
 ROLE = CHECKOUT / "roles" / "monitor_agent"
 PAGES = [README, ROLE / "README.md", *sorted(CHECKOUT.glob("docs/*.md")), *sorted(CHECKOUT.glob("docs/docsite/rst/*"))]
 ADDRESS = "https://api.example.com/v4"
-# Of ten thousand hosts there are four here.
+# The pages divide 10,000 hosts into two groups. The tests divide four hosts.
 HALVES = {"4999": "1", "5000": "2"}
 WARNING = re.compile(r"\[WARNING\]: (.*)")
-# Warnings of ours that the pages explain.
+# The pages explain these warnings.
 OURS = re.compile("The service masks keys|carried the key of client")
 PASSWORD = "of the vault"
 SECONDS = 300
 FIRST = "ansible-playbook -i inventory -b monitor.cloud.rollout"
 AUDIT = "ansible-playbook -i inventory -b monitor.cloud.audit"
 ROLLOUT = "ansible-playbook monitor.cloud.rollout"
-# Commands and files that are not run here, by their first words, and the reason.
+# Columns: the first words of a command or file that does not run, the reason.
 NOT_RUN = {
     "ansible-galaxy collection install": "needs a server that has the collection",
     "pip install": "needs an index of packages",
@@ -65,35 +64,38 @@ NOT_RUN = {
     "[galaxy]": "needs Automation Hub",
     "- name: Register each host and write its key": "is tests/benchmark/today.yml, for comparison",
 }
+# The page is split at this heading, so that two processes share its long run.
+SECOND_PART = {"guide_tasks": "Use sudo with a password"}
 INSTALLER = "/usr/local/sbin/install-agent"
 AGENT = "/etc/init.d/monitor-agent"
 SERVICE = "#!/bin/sh\n[ \"$1\" = status ] && echo 'monitor-agent is running'\nexit 0\n"
 
 
 class Reader:
-    """A person who follows a page, in a directory of its own."""
+    """A user who follows a page in a new directory."""
 
     def __init__(self, controller: Controller) -> None:
         self.directory = controller.directory
         self.service = controller.service
         self.hosts = controller.hosts
-        # Addresses of a page, and those of the test.
+        # Addresses in the page, and the addresses that replace them.
         self.addresses: dict[str, str] = {ADDRESS: self.service.base_url}
         self.servers = contextlib.ExitStack()
         controller.with_facts("sysvinit")
-        record = self.directory / "record.jsonl"
-        record.touch()
-        self.environment = dict(controller.environment(record))
-        # In place of an editor: it writes the token into the file that it is given.
+        # This program replaces the editor of ansible-vault. It writes the token to the file.
         editor = self.directory / "editor"
         token = self.service.tokens["read_write"]
         editor.write_text(f"#!/bin/sh\necho 'monitor_token: {token}' > \"$1\"\n", encoding="utf-8")
         editor.chmod(0o755)
-        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        self._terminal = {"PATH": path, "EDITOR": str(editor), "HOME": str(self.directory)}
+        self.environment = {
+            **controller.environment(self.directory / "record.jsonl"),
+            "PATH": f"{ANSIBLE_PLAYBOOK.parent}{os.pathsep}{os.environ['PATH']}",
+            "EDITOR": str(editor),
+            "HOME": str(self.directory),
+        }
         for name, host in self.hosts.items():
             reached = {"ansible_host": host.address, "ansible_port": host.port, "ansible_user": USER}
-            # Not the Python of the controller, on which some tasks run.
+            # Without this variable, hosts would use the Python of the tests.
             reached["ansible_python_interpreter"] = "/usr/bin/python3"
             self.write(f"host_vars/{name}/here.yml", yaml.safe_dump(reached))
             host.write(SERVICE, AGENT, mode="755")
@@ -103,16 +105,16 @@ class Reader:
         path = self.directory / name
         path.parent.mkdir(parents=True, exist_ok=True)
         if "ProxyJump" in text:
-            # The open connections do not use the jump host.
+            # Connections that are open already do not use the jump host.
             self.environment["ANSIBLE_SSH_CONTROL_PATH_DIR"] = str(self.directory / "cp")
         for shown, here in self.addresses.items():
             text = text.replace(shown, here)
         path.write_text(text, encoding="utf-8")
 
     def run(self, command: str) -> str:
-        """Run a command and return what it prints."""
+        """Run a command and return its output."""
         if export := re.fullmatch(r"export (\w+)=(\S+)", command):
-            # For the commands below. "..." stands for the address or the token.
+            # In the pages, "..." replaces the address or the token.
             value = self.environment.get(export[2].removeprefix("$"))
             value = value or self.service.environment().get(export[1], export[2])
             self.environment[export[1]] = self.addresses.get(value, value)
@@ -120,19 +122,23 @@ class Reader:
         typed = command
         for shown, here in HALVES.items():
             typed = typed.replace(shown, here)
-        words, forked = shlex.split(typed.replace("\\\n", "")), None
-        # The server that forks runs has read its configuration already.
-        types = {"--ask-vault-pass", "-K"} & {*words} or "ANSIBLE_CONFIG" not in self.environment
-        if words[0] == ANSIBLE_PLAYBOOK.name and not types:
-            program = [str(ANSIBLE_PLAYBOOK), *words[1:]]
-            forked = fork_server.run(program, self.directory, self.environment, SECONDS)
-        code, printed = forked or self._type(typed)
+        program, *words = shlex.split(typed.replace("\\\n", ""))
+        # A forked run cannot ask for a password, and does not search for ansible.cfg.
+        if (
+            program in fork_server.PROGRAMS
+            and "ANSIBLE_CONFIG" in self.environment
+            and not {"--ask-vault-pass", "-K"} & {*words}
+        ):
+            words.insert(0, str(ANSIBLE_PLAYBOOK.with_name(program)))
+            code, printed = fork_server.run(words, self.directory, self.environment, SECONDS)
+        else:
+            code, printed = self._type(typed)
         assert code == 0, f"$ {typed}\n{printed}"
         assert not [line for line in WARNING.findall(printed) if not OURS.search(line)], printed
         return printed
 
     def _type(self, command: str) -> tuple[int, str]:
-        """Type a command at a terminal, and a password at its prompts; its exit code and the screen."""
+        """Run a command in a terminal, type passwords at its prompts, and return exit code and output."""
         screen, code = pexpect.run(
             "bash",
             # The shell keeps the terminal open until the command has ended.
@@ -140,20 +146,22 @@ class Reader:
             events={r"(?i)(vault|become) password[^\n]*: $": f"{PASSWORD}\n"},
             withexitstatus=True,
             cwd=str(self.directory),
-            env={**self.environment, **self._terminal},
+            env=self.environment,
             encoding="utf-8",
             timeout=SECONDS,
             dimensions=(50, 200),
         )
-        # None after a signal.
+        # The exit code is None if a signal ended the command.
         return -1 if code is None else code, screen
 
     def follow(self, block: Block) -> None:
-        """Write the block's file, or run its commands and compare what they print."""
+        """Write the file of a block, or run its commands and compare their output."""
         if block.file:
             self.write(block.file, block.text)
+            # A file that begins with a dot is a job of CI.
             if block.file.startswith("."):
-                self.run_job(yaml.safe_load(block.text))
+                jobs = [text for text in strings(yaml.safe_load(block.text)) if text.startswith("ansible-playbook")]
+                assert [self.run(f"{command} --become") for command in jobs]
             return
         for command, expected in block.commands if block.language == "console" else ():
             if not is_run(command):
@@ -162,28 +170,20 @@ class Reader:
             missing = [line for line in expected if line not in " ".join(printed.split())]
             assert not missing, f"{block}: $ {command}\nprints nothing like\n{missing}\nbut\n{printed}"
 
-    def run_job(self, job: Any) -> None:
-        """Run the playbooks that a job of CI runs."""
-        commands = [text for text in strings(job) if text.startswith("ansible-playbook")]
-        assert commands, job
-        for command in commands:
-            self.run(f"{command} --become")
-
-    def without_environment(self, *names: str) -> None:
-        """Remove variables from the environment, by default address and token: the page has to set them."""
-        for name in names or self.service.environment():
-            self.environment.pop(name, None)
-
 
 def is_run(text: str) -> bool:
-    """Whether a command, or a file, is for this test."""
     return not text.removeprefix("$ ").startswith(tuple(NOT_RUN))
 
 
-def examples(page: Path) -> list[Block]:
-    """The blocks of a page that are run or written."""
-    # The first line of a file names the file.
-    return [block for block in blocks(page) if is_run(block.text.partition("\n")[2] if block.file else block.text)]
+def examples(page: Path, part: int = 0) -> list[Block]:
+    """Return the blocks of a page, or of one of its two parts, that run or are files."""
+    # The first line of a file is its path.
+    run = [block for block in blocks(page) if is_run(block.text.partition("\n")[2] if block.file else block.text)]
+    if not (heading := SECOND_PART.get(page.stem)):
+        return run
+    line = page.read_text(encoding="utf-8").partition(f"\n{heading}\n")[0].count("\n")
+    # Both parts need the first block, which sets the token.
+    return [run[0], *(block for block in run[1:] if (block.line > line) == part)]
 
 
 @pytest.fixture
@@ -194,7 +194,7 @@ def reader(controllers: Callable[..., Controller], running: list[Host]) -> Itera
 
 
 def broken(reader: Reader) -> None:
-    """A clone, a file that others can read, and a client without a host."""
+    """Make web-2 a clone, db-1 a host with a readable file, and web-9 a client without a host."""
     reader.service.set_plan("monitor-10")
     reader.run(FIRST)
     reader.hosts["web-2"].write(texts(reader.service.clients())["web-1"])
@@ -203,7 +203,7 @@ def broken(reader: Reader) -> None:
 
 
 def configured_by_hand(reader: Reader) -> None:
-    """A clone, a host whose client has another label, and a host without a client."""
+    """Make web-2 a clone, db-1 a host whose client has another label, and db-2 a host without a client."""
     reader.service.seed(labels=["web-1", "old-db"])
     for host, label in {"web-1": "web-1", "web-2": "web-1", "db-1": "old-db"}.items():
         reader.hosts[host].write(f"# by hand\n{texts(reader.service.clients())[label]}")
@@ -215,7 +215,7 @@ def with_installer(reader: Reader) -> None:
 
 
 def everyday(reader: Reader) -> None:
-    """A clone, a machine without its file, a second account, a jump host, a private authority, and a proxy."""
+    """Make a clone, a host without a file, a second account, a jump host, a private authority and a proxy."""
     reader.run(FIRST)
     reader.hosts["web-2"].write(texts(reader.service.clients())["db-1"])
     reader.hosts["db-2"].run("rm /etc/monitor/agent.conf")
@@ -234,7 +234,7 @@ def everyday(reader: Reader) -> None:
     }
     shutil.copytree(reader.directory / "host_vars", reader.directory / "staging" / "host_vars")
     reader.write("staging/inventory", "web-2\n")
-    # Under its new name, web-1 has the same facts.
+    # The page renames web-1 to web-3: the machine keeps its facts.
     for facts in Path(reader.environment["ANSIBLE_CACHE_PLUGIN_CONNECTION"]).glob("*web-1"):
         shutil.copy(facts, facts.with_name(facts.name.replace("web-1", "web-3")))
     jump, ssh, environment = reader.hosts["web-1"], reader.directory / "ssh_config", reader.environment
@@ -257,22 +257,26 @@ BEFORE: dict[str, Callable[[Reader], object]] = {
     "guide_tasks": everyday,
 }
 WITH_COMMANDS = [
-    page for page in PAGES[1:] if any(block.commands for block in examples(page) if block.language == "console")
+    (page, part)
+    for page in PAGES[1:]
+    for part in range(1 + (page.stem in SECOND_PART))
+    if any(block.commands for block in examples(page, part) if block.language == "console")
 ]
 
 
-@pytest.mark.parametrize("page", WITH_COMMANDS, ids=lambda page: page.stem)
-def test_the_examples_of_a_page_work(page: Path, reader: Reader) -> None:
+@pytest.mark.parametrize(("page", "part"), WITH_COMMANDS, ids=lambda value: getattr(value, "stem", value))
+def test_the_examples_of_a_page_work(page: Path, part: int, reader: Reader) -> None:
     reader.write("group_vars/all/monitor.yml", f"monitor_agent_base_url: {ADDRESS}\n")
-    reader.without_environment("MONITOR_BASE_URL")
+    del reader.environment["MONITOR_BASE_URL"]
     if prepare := BEFORE.get(page.stem):
         prepare(reader)
-    for block in examples(page):
+    for block in examples(page, part):
         reader.follow(block)
 
 
 def test_the_first_run_of_readme(reader: Reader, emulator: Emulator) -> None:
-    reader.without_environment(*emulator.environment(), "ANSIBLE_CONFIG")
+    for name in (*emulator.environment(), "ANSIBLE_CONFIG"):
+        del reader.environment[name]
     for block in examples(README):
         reader.follow(block)
     again = reader.run(ROLLOUT)
@@ -280,7 +284,7 @@ def test_the_first_run_of_readme(reader: Reader, emulator: Emulator) -> None:
     assert {client["label"] for client in emulator.clients()} == set(reader.hosts)
     assert all(host.read() for host in reader.hosts.values())
     assert (reader.directory / "audit.html").exists()
-    # On a machine without an agent, the message names the next step.
+    # If a machine has no agent, the message says what to do next.
     reader.hosts["web-1"].run(f"rm {AGENT}")
     for options in ("", " --check"):
         with pytest.raises(AssertionError, match="has no service monitor-agent: install it .monitor_agent_packages"):
@@ -292,7 +296,6 @@ def test_the_first_run_of_readme(reader: Reader, emulator: Emulator) -> None:
 
 
 def test_the_emulator_can_be_tried(emulator: Emulator, tmp_path: Path) -> None:
-    """README, in a checkout."""
     (block,) = [block for block in blocks(README) if "build/try" in block.text]
     (tmp_path / ".venv").symlink_to(CHECKOUT / ".venv")
     shutil.copytree(CHECKOUT / "examples", tmp_path / "examples")
@@ -304,7 +307,6 @@ def test_the_emulator_can_be_tried(emulator: Emulator, tmp_path: Path) -> None:
 
 
 def test_the_examples_of_the_role_work(reader: Reader) -> None:
-    """Each is a task."""
     reader.write("group_vars/all/monitor.yml", f"monitor_agent_base_url: {ADDRESS}\n")
     reader.write("group_vars/all/token.yml", "monitor_token: " + reader.service.tokens["read_write"])
     specification = yaml.safe_load((ROLE / "meta" / "argument_specs.yml").read_text(encoding="utf-8"))
@@ -327,8 +329,6 @@ def test_the_example_of_the_inventory_works(single: Local) -> None:
     assert shown.code == 0 and "@kind_db" in shown.output and "WARNING" not in shown.output, shown.output
 
 
-# What the examples of one register, those of another use.
-FIRST_OF = {"monitor.cloud.audit_report": ""}
 PLAY = """
 - hosts: all
   gather_facts: false
@@ -336,7 +336,7 @@ PLAY = """
   tasks:
 {tasks}
 """
-# In place of the download of an agent: prints an installer that checks its code.
+# This program replaces the download of an installer. The installer checks its code.
 CURL = """#!/bin/sh
 echo 'case "$MONITOR_INSTALL_CODE" in ????????-????-????-????????????????) echo ok > installed;; *) exit 9;; esac'
 """
@@ -349,7 +349,8 @@ def documented(kind: str, *arguments: str) -> dict[str, Any]:
 
 def test_the_examples_have_the_described_effect_without_a_warning(single: Local) -> None:
     directory, service = single.directory, single.service
-    examples: dict[str, str] = dict(FIRST_OF)
+    # The first examples register results for the examples of other plugins.
+    examples = {"monitor.cloud.audit_report": ""}
     for kind in ("module", "filter", "lookup"):
         for name, plugin in documented(kind, *documented(kind, "--list", "monitor.cloud")).items():
             examples[name] = plugin["examples"].replace("/etc/monitor/", f"{directory}/etc/")
@@ -361,11 +362,11 @@ def test_the_examples_have_the_described_effect_without_a_warning(single: Local)
     single.host_vars = {"web1": {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}}
     single.group_vars = {"monitor_base_url": service.base_url, "monitor_api_token": service.tokens["read_write"]}
     play = "".join(PLAY.format(tasks=textwrap.indent(text, "    ")) for text in examples.values())
-    # Nothing here belongs to another user.
+    # The tasks need no become, because all files belong to the user of the tests.
     path = f"{directory / 'bin'}{os.pathsep}{os.environ['PATH']}"
     run = single.run(single.play(play), "-e", "ansible_become=false", PATH=path)
     assert run.code == 0 and "WARNING" not in run.output, run.output
     assert (directory / "installed").read_text(encoding="utf-8") == "ok\n"
     assert service.clients() == []
-    # agent_config's last example removes what the one before wrote.
+    # The last example of agent_config removes the file of the example before.
     assert list((directory / "etc").iterdir()) == []

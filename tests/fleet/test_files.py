@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Whose key a file carries, and masked keys. What may be at its path: test_host_file.py of the unit tests."""
+"""The owner of the key in a file, and masked keys. Other states of a path: the unit tests of host_file."""
 
 import re
 
@@ -10,19 +10,13 @@ import pytest
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import fingerprint
 from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, INSPECT, Local, Run
-from ansible_collections.monitor.cloud.tests.support.steps import (
-    configured,
-    converge,
-    diffs,
-    snapshots,
-    text_of,
-)
+from ansible_collections.monitor.cloud.tests.support.steps import configured, converge, snapshots, text_of
 
 UNKNOWN = "AAAABBBB-1111-2222-3333444455556666"
 
 
 def owners(run: Run) -> dict[str, tuple[str, str | None]]:
-    """By host, from the plan: whose key it carried."""
+    """Return, by host, the owner of the key in its file and the label of that owner."""
     return {host: (event.result["key_owner"], event.result["owner_label"]) for host, event in run.of(INSPECT).items()}
 
 
@@ -37,7 +31,7 @@ def test_cloned_hosts_are_reported_and_fixed(four: Local) -> None:
     }
     for name in ("web-1", "web-2"):
         four.write(name, text_of(four, "web-1"))
-    # In another form than the template's.
+    # The template writes another form.
     four.write("db-1", f'Key: "{four.service.clients()[0]["api_key"]}"\n')
     four.write("db-2", f"install_code={UNKNOWN[::-1]}\napi_key={UNKNOWN}\n")
     steps = converge(four, changes={"web-2", "db-1", "db-2"})
@@ -45,7 +39,9 @@ def test_cloned_hosts_are_reported_and_fixed(four: Local) -> None:
     assert steps.check.of(CONFIGURE)["db-2"].result["key_fingerprint"] == fingerprint(UNKNOWN)
     assert owners(steps.again) == {name: ("own", name) for name in four.host_vars}
     del expected["web-1"]
-    assert diffs(steps.check) == {name: (label or owner, name) for name, (owner, label) in expected.items()}
+    shown = {host: event.result["diff"] for host, event in steps.check.of(CONFIGURE).items() if "diff" in event.result}
+    keys = {host: (diff["before"]["key_of"], diff["after"]["key_of"]) for host, diff in shown.items()}
+    assert keys == {host: (label or owner, host) for host, (owner, label) in expected.items()}
     assert configured(four) == set(four.host_vars)
     check, run, again = (" ".join(each.output.split()) for each in (steps.check, steps.run, steps.again))
     text = r"(\S+) carried the key of client '\S+', so it reported as that client\. The host {} the key of '\1'\."
@@ -55,8 +51,7 @@ def test_cloned_hosts_are_reported_and_fixed(four: Local) -> None:
 
 
 _ACCESS = "read-write access"
-# The file of web-1 has a key, which stays: it cannot be compared.
-# Settings of the service, a token, a part of check mode's output, and of the failures.
+# Columns: settings of the service, token, a part of the output of check mode, parts of the failures by host.
 # Other masks: tests/contract/client/test_secrets.py.
 MASKED: list[tuple[dict[str, object], str, str, dict[str, str]]] = [
     ({"mask_labels": ["web-1", "web-2"], "mask_text": "[REDACTED]"}, "read_write", _ACCESS, {"web-2": _ACCESS}),
@@ -65,21 +60,11 @@ MASKED: list[tuple[dict[str, object], str, str, dict[str, str]]] = [
 ]
 
 
-def test_a_service_that_masks_keys_in_lists_only(pair: Local) -> None:
-    pair.service.configure(mask_for="all", mask_in="lists", account_code="ACCT4711")
-    assert pair.succeed().changed_hosts() == {"web-1", "web-2"}
-    keys = {client["label"]: client["api_key"] for client in pair.service.clients()}
-    assert all(pair.read(host) == f"install_code=ACCT4711\napi_key={keys[host]}\n" for host in keys)
-    again = pair.succeed()
-    assert (again.changed_hosts(), again.writes()) == (set(), [])
-    assert again.calls().count("get_client") == 2
-
-
 @pytest.mark.parametrize(("settings", "token", "shown", "failures"), MASKED)
 def test_masked_keys_are_never_written(
     three: Local, settings: dict[str, object], token: str, shown: str, failures: dict[str, str]
 ) -> None:
-    """One masked client stops no other: web-3 is new."""
+    """The file of web-1 has a key, so the run keeps the file. The client of web-3 is new, so its key is not masked."""
     three.service.seed(labels=["web-1", "web-2"])
     three.write("web-1", text_of(three, "web-1"))
     three.write("web-2", "nothing yet\n")
@@ -88,7 +73,7 @@ def test_masked_keys_are_never_written(
     given = {"MONITOR_API_TOKEN": three.service.tokens[token]}
     check = three.succeed("monitor.cloud.rollout", "--check", "--diff", **given)
     assert owners(check) == {"web-1": ("unverifiable", None), "web-2": ("no_key", None), "web-3": ("no_file", None)}
-    # Before 2.19 core breaks lines at hyphens too.
+    # Before ansible-core 2.19, the output has line breaks at hyphens too.
     assert check.changed_hosts() == {"web-3"} and "".join(shown.split()) in "".join(check.output.split())
     run = three.run(**given)
     assert (run.code, run.changed_hosts(), set(run.failures())) == (2, written, set(failures))

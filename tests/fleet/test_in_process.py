@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Modules in the controller's process: which those are, the results of executed ones, and sealed keys in variables."""
+"""Modules that the action runs in the process of the controller, and sealed keys in variables."""
 
 import dataclasses
 import json
@@ -23,14 +23,20 @@ TASKS = """
 - {name: warning, monitor.cloud.monitor_clients: {labels: [web-8], api_token: "{{ no_plan }}"}}
 - {name: Unsupported parameters, monitor.cloud.monitor_clients: {labels: [], nonsense: 1}}
 - {name: base_url, monitor.cloud.monitor_client_info: {base_url: nowhere}}
-- {name: "401", monitor.cloud.monitor_client_info: , environment: {MONITOR_API_TOKEN: "{{ no_token }}"}}
+- name: "401"
+  monitor.cloud.monitor_client_info:
+  environment: {MONITOR_API_TOKEN: "{{ no_token }}"}
+  register: tried
+  until: tried is success
+  retries: 1  # The retry has the environment too.
+  delay: 0
 - {name: expanded path, monitor.cloud.monitor_client_info: {ca_path: $BASE/ca}, environment: {BASE: /nowhere}}
 - name: "value of state must be one of: present, absent, got: gone"
   monitor.cloud.monitor_clients: {labels: [], state: gone}
 - {name: "missing required arguments: labels", monitor.cloud.monitor_clients: {}}
 - {name: "(monitor.cloud.monitor_client) module: token.", monitor.cloud.monitor_client: {id: 1, token: "{{ token }}"}}
 """
-# Of actions that are no modules.
+# These actions are not modules.
 ACTIONS = """
 - {name: "(monitor.cloud.agent_config) module: token.", monitor.cloud.agent_config: {label: x, token: "{{ token }}"}}
 - name: "(monitor.cloud.audit_report) module: label, token."
@@ -50,16 +56,10 @@ REGISTERED = """
       vars: {ansible_python_interpreter: "{{ ansible_playbook_python }}"}
       run_once: true
 """
-FROM_ELSEWHERE = """
-    - monitor.cloud.agent_config:
-        path: "{{ monitor_agent_config_path }}.other"
-        content: "@api_key@"
-        registration: kept
-"""
 
 
 def results(single: Local) -> tuple[Run, dict[str, Any]]:
-    """The results of all tasks by name, as callbacks get them, without what differs from run to run."""
+    """Return the run, and status and result of each task by its name, without members that differ in each run."""
     single.group_vars.update(no_plan=single.service.tokens["no_plan"], no_token="0" * 64, token=TOKEN)
     play = "ignore_errors: true\n  vars: {hostile: !unsafe '{{ 7 * 7 }}'}"
     run = single.succeed(single.tasks(TASKS + ACTIONS, play=play), "--check", "--diff", "-vvv")
@@ -77,7 +77,8 @@ def test_the_results_are_those_of_an_executed_module(single: Local) -> None:
     single.host_vars["web-1"] |= single.executing()
     elsewhere, results_elsewhere = results(single)
     assert EXECUTED not in here.output
-    assert elsewhere.output.count(EXECUTED) == TASKS.count("name: ") == len(results_here) - ACTIONS.count("name: ")
+    assert elsewhere.output.count(EXECUTED) == TASKS.count("name: ") + TASKS.count("retries: ")
+    assert len(results_here) == TASKS.count("name: ") + ACTIONS.count("name: ")
     differing = {name for name, result in results_here.items() if result != results_elsewhere[name]}
     assert differing == set(), [(results_here[name], results_elsewhere[name]) for name in differing]
     failed = {name: result["msg"] for name, (status, result) in results_here.items() if status == "ignored"}
@@ -86,7 +87,7 @@ def test_the_results_are_those_of_an_executed_module(single: Local) -> None:
     assert "49" not in results_here["template in a label"][1]["clients"]
     assert here.output.count("Could not check") == elsewhere.output.count("Could not check") > 0
     assert found_in(here.output + str(here.events), secrets_of(single.service, TOKEN)) == []
-    # Core shows what an executed module was called with, a misspelt option included.
+    # Core shows the arguments of an executed module, so TOKEN in a misspelt option is shown.
     assert found_in(elsewhere.output + str(elsewhere.events), secrets_of(single.service)) == []
 
 
@@ -102,8 +103,8 @@ def test_unreadable_output_with_keys_is_not_shown(single: Local) -> None:
 
 
 _OTHERS = "ansible_connection=ssh ansible_become=true ansible_python_interpreter=/nowhere/python"
-# By extra variables and by the label of its client: the host of a task, of which web-2 becomes another user; keywords,
-# and whether the module is executed.
+# By extra variables: the label of a client, the host of the task, keywords, whether core executes the module.
+# The host web-2 uses become.
 WHERE: dict[str, dict[str, tuple[str, dict[str, Any], bool]]] = {
     "": {
         "local": ("web-1", {}, False),
@@ -146,19 +147,11 @@ def test_no_key_is_in_variables_caches_and_callbacks(pair: Local) -> None:
     files = [path for path in pair.directory.rglob("*") if path.is_file() and path not in configured]
     assert {"log", "kept.json"} <= {path.name for path in files}
     assert {path: found_in(path.read_text("utf-8", "replace"), secrets) for path in files} == dict.fromkeys(files, [])
-    # The result is shown, and its diff.
     result = run.of(REGISTER)["web-1"].result
     assert result["diff"]["after"] == {"web-1": "new", "web-2": "new"}
     assert result["clients"]["web-1"]["key_fingerprint"] in run.output
     for client in pair.service.clients():
         assert client["api_key"] in (pair.read(client["label"]) or "")
-
-
-def test_sealed_keys_of_another_run_are_refused(single: Local) -> None:
-    assert single.run(single.tasks(REGISTERED)).code == 0
-    run = single.run(single.tasks(FROM_ELSEWHERE), "-e", f"@{single.directory / 'kept.json'}")
-    assert "The keys of client 'web-1' cannot be decrypted: another run" in run.failures()["web-1"]
-    assert not list(single.directory.rglob("*.other"))
 
 
 def test_the_timeout_of_a_task_ends_its_requests(single: Local) -> None:

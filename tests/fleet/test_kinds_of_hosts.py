@@ -2,10 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""All kinds of hosts in the same plays: check mode, run, second run, removal.
-
-The shells and tools of other systems: tests/unit/plugins/plugin_utils/_agent/test_host_file.py.
-"""
+"""All kinds of hosts in one play: check mode, run, second run, removal."""
 
 import os
 import shutil
@@ -39,12 +36,12 @@ VARIABLES: Variables = {
 LOGIN_SHELLS = ("bash", "zsh", "fish", "bsd-csh", "tcsh")
 NEEDED = (*LOGIN_SHELLS, "busybox", "doas", "su", "mmdebstrap")
 _PASSWORD = "the password of the tests"
-# What a login shell does first, by the number of its user.
+# The first command of a login shell, by the number of its user.
 GREETINGS = dict(enumerate(("echo Welcome", "set -x; printf Welcome"), 4320))
 
 
 def _user(number: int, name: str, shell: str = "sh", sudo: str = "NOPASSWD: ALL") -> str:
-    """Commands that add a user, who may become root, and a second root with the same shell."""
+    """Return commands that add a user with sudo, and a second root with the same shell."""
     return f"""
 echo '{name}:x:{number}:{number}::/home/{name}:/bin/{shell}' >> etc/passwd
 echo 'root-{name}:x:0:0::/root:/bin/{shell}' >> etc/passwd
@@ -76,9 +73,9 @@ def _become(user: str = USER, **more: t.Any) -> Variables:
 
 
 _SU = _become(ansible_become_method="su", ansible_become_password=_PASSWORD)
-# A command with a terminal gets no standard input, so scripts are transferred.
+# Sudo needs a terminal here. A command with a terminal gets no standard input, so core transfers scripts.
 _TERMINAL = _become("terminal", ansible_pipelining=False)
-# Without an SFTP server, as with Dropbear.
+# Hosts with Dropbear have no SFTP server.
 _NO_SFTP = f"{_USERS}\nsftp=/bin/false"
 # All tools are links to busybox.
 _BUSYBOX = """
@@ -87,7 +84,7 @@ cp /usr/sbin/sshd usr/sbin; cp $(command -v busybox) usr/bin
 for tool in $(busybox --list); do [ -e usr/bin/$tool ] || ln -s busybox usr/bin/$tool; done
 sed -i 's,/bin/bash$,/bin/sh,' etc/passwd"""
 
-# uutils 0.0.30 and sudo-rs 0.2.5, with the libraries that they need: those of Debian 12 are older.
+# Debian 13 has uutils 0.0.30 and sudo-rs 0.2.5. Their libraries are newer than the libraries of Debian 12.
 _RUST = CHECKOUT / ".cache" / "debian-13-rust"
 _UBUNTU = f"""{_USERS}
 cp -a {_RUST}/usr/lib usr; cp {_RUST}/usr/bin/coreutils usr/bin
@@ -97,7 +94,7 @@ cp usr/lib/cargo/bin/sudo usr/bin/sudo; chmod 4755 usr/bin/sudo
 
 
 def unpack_rust() -> None:
-    """Download and unpack the packages of Debian 13, once. Raises CalledProcessError."""
+    """Download and unpack the packages of Debian 13 once."""
     if not _RUST.exists():
         made = _RUST.with_suffix(".new")
         options = f"--quiet --mode=root --variant=extract --aptopt={made}.apt --include=rust-coreutils,sudo-rs"
@@ -109,7 +106,7 @@ def unpack_rust() -> None:
         subprocess.run(["sh", "-c", build], stdin=subprocess.DEVNULL, check=True)
 
 
-# As community.general.sudosu, whose shell becomes an argument of the command for the login shell.
+# The plugin makes the command of community.general.sudosu.
 SUDOSU = """
 from ansible.plugins.become import BecomeBase
 DOCUMENTATION = '{options: {become_user: {vars: [{name: ansible_become_user}]}, become_pass: {}, become_flags: {}}}'
@@ -120,7 +117,7 @@ class BecomeModule(BecomeBase):
         return cmd and f"sudo su -l {self.get_option('become_user')} {self._build_success_command(cmd, shell)}"
 """
 
-# By kind: what prepares the root directory of the host, before it starts, and variables for each way to connect to it.
+# Columns by kind: commands in the root directory before the host starts, variables for each way to connect.
 KINDS: dict[str, tuple[str, list[Variables]]] = {
     "Alpine, OpenWrt: only busybox": (_BUSYBOX, [{}]),
     "Ubuntu since 25.10: uutils, sudo-rs": (_UBUNTU, [_become(), _become(ansible_become_flags="-H -S -n -i")]),
@@ -147,7 +144,7 @@ KINDS: dict[str, tuple[str, list[Variables]]] = {
         ],
     ),
     "su": (_USERS, [_SU]),
-    # The plugin for doas is not in core; sudo with these settings makes the same command.
+    # Core has no plugin for doas. Sudo with these settings makes the same command.
     "doas": (_USERS, [_become("doas", ansible_become_exe="doas", ansible_become_flags="-n")]),
     "transfer without SFTP": (
         _NO_SFTP,
@@ -157,7 +154,7 @@ KINDS: dict[str, tuple[str, list[Variables]]] = {
         ],
     ),
     "transfer by SFTP": (_USERS, [{**_TERMINAL, "ansible_ssh_transfer_method": "sftp"}]),
-    # As by RequestTTY in a configuration of ssh. Such a terminal has no end of input.
+    # RequestTTY of ssh has the same effect. Such a terminal has no end of input.
     "forced terminal": (WITHOUT_PYTHON, [{"ansible_ssh_extra_args": "-tt"}]),
     "no ControlPersist": (
         WITHOUT_PYTHON,
@@ -165,9 +162,9 @@ KINDS: dict[str, tuple[str, list[Variables]]] = {
     ),
 }  # fmt: skip
 
-# What is at the path before. Its key shows that the file was read.
+# The key of an old file shows that the role read the file.
 OLD = "api_key=AAAABBBB-1111-2222-3333444455556666\n"
-# Options of the steps, the status of each host, and its calls of the service that write.
+# Columns: options of the step, status of each host, requests of each host that write.
 STEPS: list[tuple[list[str], str, list[str]]] = [
     (["--check", "--diff"], "changed", []),
     ([], "changed", ["create_client"]),
@@ -177,11 +174,11 @@ STEPS: list[tuple[list[str], str, list[str]]] = [
 
 
 def files(machine: Path, name: str) -> dict[str, tuple[str, str]]:
-    """Text and mode of all files of a host of the inventory, and what was transferred to the host and is left."""
+    """Return content and mode of all files of a host of the inventory, and the temporary files of core."""
     own = machine / ROOT / name
-    found = [Path(top, entry) for top, _directories, names in os.walk(own) for entry in names]
+    paths = [Path(top, entry) for top, _directories, names in os.walk(own) for entry in names]
     left = {str(path): ("", "") for home in ("root", "home/*") for path in machine.glob(f"{home}/.ansible/tmp/*")}
-    facts = {str(path.relative_to(own)): (path.read_text("utf-8"), f"{path.stat().st_mode:o}") for path in found}
+    facts = {str(path.relative_to(own)): (path.read_text("utf-8"), f"{path.stat().st_mode:o}") for path in paths}
     return {**left, **facts}
 
 
@@ -203,19 +200,17 @@ def test_each_kind_of_host(controllers: Callable[..., Controller], machines: Cal
             path = roots[name] / ROOT / name / CONFIG
             path.parent.mkdir(parents=True)
             path.write_text(OLD, encoding="utf-8")
-    before = {name: files(root, name) for name, root in roots.items()}
-    expected, codes = dict(before), dict[str, str]()
+    expected, codes = {name: files(root, name) for name, root in roots.items()}, dict[str, str]()
     for options, status, calls in STEPS:
         run = controller.run(role_play(controller), *options, ANSIBLE_FORKS="10", ANSIBLE_TIMEOUT="60")
         assert not found_in(run.output, plain_secrets(controller.service))
-        # A host that needs nothing is only inspected.
+        # The second task runs only on hosts that differ.
         statuses = {**run.statuses(INSPECT), **run.statuses()}
-        inspected = run.of(INSPECT)
         if "create_client" in calls:
             clients = {client["label"]: client for client in controller.service.clients()}
             codes = {label: client["install_code"] for label, client in clients.items()}
             expected = {label: {CONFIG: (text, "100600")} for label, text in texts(clients.values()).items()}
-            assert {event.result["key_owner"] for event in inspected.values()} == {"unknown"}
+            assert {event.result["key_owner"] for event in run.of(INSPECT).values()} == {"unknown"}
         elif "delete_client" in calls:
             expected = {name: {} for name in roots}
         failures = run.failures()
@@ -223,6 +218,6 @@ def test_each_kind_of_host(controllers: Callable[..., Controller], machines: Cal
             done = [call["operation"] for call in run.requests if call["method"] != "GET" and call["label"] == name]
             about = kinds[name], options, failures.get(name)
             assert (statuses.get(name), done) == (status, calls), about
-            found = files(root, name)
-            assert found.pop(INSTALLED, ("",))[0] == codes.get(name, ""), about
-            assert found == expected[name], about
+            after = files(root, name)
+            assert after.pop(INSTALLED, ("",))[0] == codes.get(name, ""), about
+            assert after == expected[name], about

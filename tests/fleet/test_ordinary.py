@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What ordinary users write works, or fails with one clear error."""
+"""Playbooks that ordinary users write work, or fail with one clear error."""
 
 import base64
 import getpass
@@ -32,12 +32,12 @@ GATHER = {"hosts": "all", "gather_facts": True, "gather_subset": ["min"], "ignor
 
 
 def usual(case: Mapping[str, t.Any]) -> int:
-    """How many hosts a case has: two, if it is about labels or about some of the hosts."""
+    """Return the number of hosts of a case: two, if the case depends on labels or on single hosts."""
     return 1 + any(word in str(case) for word in ("label", "without", "FIRST", "SECOND"))
 
 
 class Fleet:
-    """A controller with the hosts of cases: ``c07a`` is the first host of the case with the number 7."""
+    """The hosts and the playbook of several cases. ``c07a`` is the first host of case 7."""
 
     def __init__(self, controller: Local, cases: Mapping[str, dict[str, t.Any]]) -> None:
         self.controller, self.cases = controller, cases
@@ -70,7 +70,7 @@ class Fleet:
         self._write("groups.yml", groups)
 
     def _filled(self, value: t.Any) -> t.Any:
-        """The value with the names of the case, of the machine and of the account."""
+        """Replace the names in a value by the values of the case, of the machine and of the account."""
         text = json.dumps(value)
         for name, task in TASKS.items():
             text = text.replace(f'"{name}"', json.dumps(task))
@@ -96,7 +96,7 @@ class Fleet:
         return self.controller.run(self.controller.play(json.dumps(plays)), *options, **environment)
 
     def wrong(self, run: Run) -> list[str]:
-        """What is not as the cases expect after a run."""
+        """Return the differences between the state after a run and the expectation of the cases."""
         clients = {client["label"]: client for client in self.controller.service.clients()}
         wrong, expected = [], set[str]()
         for name, case in self.cases.items():
@@ -111,9 +111,9 @@ class Fleet:
                         client = clients.get(own, {"api_key": "", "install_code": ""})
                         words = {"host": host, "b64": base64.b64encode(client["api_key"].encode()).decode()}
                         then = (text or TEXT).format(**client, **words, upper=client["install_code"].upper())
-                    found = file.read_text(encoding="utf-8") if file.exists() else None
-                    wrong += [f"{name}: {file} has {found!r} instead of {then!r}"] if found != then else []
-                    if found and file.stat().st_mode & 0o777 != case.get("mode", 0o600):
+                    content = file.read_text(encoding="utf-8") if file.exists() else None
+                    wrong += [f"{name}: {file} has {content!r} instead of {then!r}"] if content != then else []
+                    if content and file.stat().st_mode & 0o777 != case.get("mode", 0o600):
                         wrong.append(f"{name}: {file} has the mode {file.stat().st_mode:o}")
         warnings = re.findall(r"^\[WARNING\]: (.*?)$(?=\n\S|\n\n|\n\[)", run.output, re.MULTILINE | re.DOTALL)
         ours = [" ".join(text.split()) for text in warnings if "monitor" in text]
@@ -123,7 +123,7 @@ class Fleet:
         return [*wrong, *(f"client {label}" for label in clients.keys() ^ expected)]
 
 
-# Facts matter to these cases too: they use variables of the names of facts, or labels that the inventory does not have.
+# These cases run with and without facts.
 BOTH = ("play vars", "set_fact", "names of facts", "module_defaults")
 PLAIN = [name for name, case in CASES.items() if not case.get("facts")]
 WITH_FACTS = [name for name, case in CASES.items() if case.get("facts") or name in BOTH]
@@ -137,7 +137,7 @@ CHUNKS = [
 
 @pytest.mark.parametrize(("names", "facts"), CHUNKS, ids=lambda value: value[0] if isinstance(value, list) else None)
 def test_ordinary_playbooks_do_what_they_say(emulator: Emulator, tmp_path: Path, names: list[str], facts: bool) -> None:
-    """The second run changes nothing. Check mode of the first cases writes nothing."""
+    """The second run changes nothing. Check mode of the first cases sends no request that writes."""
     cases = {name: dict(CASES[name]) for name in names}
     fleet = Fleet(Local(tmp_path, emulator), cases)
     if names == PLAIN[:SIZE]:
@@ -154,13 +154,12 @@ def test_ordinary_playbooks_do_what_they_say(emulator: Emulator, tmp_path: Path,
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_refused_names_the_reason(emulator: Emulator, tmp_path: Path, name: str) -> None:
-    case, configured, error = REFUSED[name]
-    case = {**case, "without": {*range(3)} - {*configured}}
+    case = {"without": {*range(3)} - {*REFUSED[name].get("configured", ())}, **REFUSED[name]}
     fleet = Fleet(Local(tmp_path, emulator), {name: case})
     run = fleet.run()
     assert (run.code, fleet.wrong(run)) == (2, []), run.output
     [message] = set(run.failures().values())
-    assert re.search(fleet._filled(error), message), message
+    assert re.search(fleet._filled(case["error"]), message), message
 
 
 def test_facts_of_a_hostile_host_are_harmless_without_injection(emulator: Emulator, tmp_path: Path) -> None:
@@ -170,7 +169,7 @@ def test_facts_of_a_hostile_host_are_harmless_without_injection(emulator: Emulat
 
 
 def test_labels_of_facts_with_a_limit(emulator: Emulator, tmp_path: Path) -> None:
-    """The label of a host outside the run is not known."""
+    """The label of the host outside the run is unknown."""
     fleet = Fleet(Local(tmp_path, emulator), {"fact": dict(CASES["fact"])})
     for host in (1, 0):
         run = fleet.run("--limit", fleet.hosts["fact"][host], facts=True)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the plan of a run refuses before a client is created, and what it warns of."""
+"""Errors of the plan, before a client is created."""
 
 from pathlib import Path
 from typing import Any
@@ -20,14 +20,14 @@ _NO_SERVICE = (
 _SERVICE = {"service": "no-such-service"}
 _INSTALLER = {"install_command": "false"}
 _FAILED = "The installer of '{}' failed"
-# Variables of a host, a part of its error, and whether it gets a client.
+# Columns: variables of a host, a part of its error, whether the host gets a client.
 PLANS: list[tuple[dict[str, Any], str, bool]] = [
     ({}, "", True),
     (_SERVICE, _NO_SERVICE, False),
     ({**_SERVICE, "service_enabled": False}, _NO_SERVICE, False),
     ({"config_owner": "unknown-user"}, "the host does not know the user unknown-user.", False),
     ({"config_group": "no-such-group"}, "the host does not know the group no-such-group.", False),
-    # An installer can add service and owner. Here it fails.
+    # An installer can add a service or an owner, so these hosts fail later.
     ({**_SERVICE, **_INSTALLER}, _FAILED, True),
     ({"config_owner": "unknown-user", **_INSTALLER}, _FAILED, True),
 ]
@@ -39,7 +39,6 @@ def test_a_host_that_cannot_run_the_agent_gets_no_client(emulator: Emulator, tmp
     for host, (variables, _message, _client) in cases.items():
         controller.host_vars[host] |= {f"monitor_agent_{name}": value for name, value in variables.items()}
         controller.host_vars[host].setdefault("monitor_agent_service", "")
-    # An audit reports such hosts, and does not fail.
     assert controller.succeed("monitor.cloud.audit").failures() == {}
     run = controller.run()
     failures = run.failures()
@@ -51,7 +50,7 @@ def test_a_host_that_cannot_run_the_agent_gets_no_client(emulator: Emulator, tmp
 
 
 def _renamed(controller: Local, old: str = "old-1") -> str:
-    """Give web-1 the key of a client with another label; returns the file's text."""
+    """Write a file with the key of a client of this label on web-1, and return the content."""
     [client] = controller.service.seed(labels=[old])
     text = f"install_code={client['install_code']}\napi_key={client['api_key']}\n"
     controller.write("web-1", text)
@@ -67,7 +66,6 @@ def test_a_renamed_host_gets_no_new_client(pair: Local) -> None:
         assert "monitor.cloud.adopt" in message and "monitor_agent_replace_key: true" in message
     assert (labels(pair), pair.read("web-1")) == (["old-1", "web-2"], text)
     assert run.writes() == ["create_client web-2"]
-    # The user decides: a new client, or, after the old key is there again, the same client.
     pair.succeed(ROLLOUT, "-e", "monitor_agent_replace_key=true")
     assert (labels(pair), configured(pair)) == (["old-1", "web-1", "web-2"], {"web-1", "web-2"})
     pair.succeed("monitor.cloud.retire", "--limit", "web-1")
@@ -80,7 +78,7 @@ def test_a_renamed_host_gets_no_new_client(pair: Local) -> None:
 def test_two_names_of_one_machine_do_not_swap_its_key(pair: Local) -> None:
     pair.host_vars["web-2"]["monitor_agent_config_path"] = str(pair.path("web-1"))
     texts = set()
-    # With both hosts at once too, only one of them writes.
+    # The hosts run at once with 5 forks, and one after the other with 1 fork.
     for forks in ("5", "1", "5"):
         run = pair.run(ROLLOUT, "--forks", forks)
         [(host, message)] = run.failures().items()
@@ -89,14 +87,14 @@ def test_two_names_of_one_machine_do_not_swap_its_key(pair: Local) -> None:
         assert configured(pair) == {other}
         texts.add(pair.read(other))
     assert len(texts) == 1
-    # The paths of one machine.
+    # Two agents of one machine have different paths.
     pair.host_vars["web-2"]["monitor_agent_config_path"] += ".second"
     pair.succeed()
     assert configured(pair) == {"web-1", "web-2"}
 
 
 _TAKEN = "The hosts {} and web-3 have the same label 'web-3'"
-# Options, and a play of the role: the host web-3, which has the label too, is not in the run.
+# Columns: host with the label of web-3, --limit, options of the play.
 SAME_LABEL: list[tuple[str, str, dict[str, Any]]] = [
     ("web-1", "web-1", {}),
     ("web-2", "web-1,web-2", {"use": "include_role", "role": "when: inventory_hostname != 'web-1'"}),
@@ -116,7 +114,7 @@ def test_a_label_that_another_host_of_the_inventory_has_is_refused(
 
 
 def test_nothing_is_adopted_if_hosts_may_be_unknown(single: Local) -> None:
-    """An inventory that is a list of hosts would make their clients orphans."""
+    """With a list of hosts as the inventory, adopt would treat the clients of all other hosts as orphans."""
     single.service.seed(labels=["web-1", "web-2"])
     single.write("web-1", text_of(single, "web-2"))
     run = single.shell("ansible-playbook -i web-1, -c local monitor.cloud.adopt")
@@ -124,7 +122,7 @@ def test_nothing_is_adopted_if_hosts_may_be_unknown(single: Local) -> None:
 
 
 def test_a_client_that_is_only_listed_is_created_anew(pair: Local) -> None:
-    """Retire, then roll out, while the list of the service still has the deleted clients."""
+    """The service still lists the clients that the role deleted before."""
     pair.monitor()
     old = {client["id"] for client in pair.service.clients()}
     pair.service.configure(lists_deleted=True)

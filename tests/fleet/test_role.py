@@ -2,36 +2,21 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The role in plays, batches, limits, conditions and strategies: what it does and shows, and what goes wrong there."""
+"""The role in batches, and with hosts that fail, errors that are ignored, and several states."""
 
-import itertools
 import sys
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label
-from ansible_collections.monitor.cloud.tests.support.hosts import USER
-from ansible_collections.monitor.cloud.tests.support.runs import (
-    CONFIGURE,
-    Controller,
-    Local,
-)
-from ansible_collections.monitor.cloud.tests.support.steps import (
-    configured,
-    converge,
-    diffs,
-    labels,
-    role_play,
-    text_of,
-)
+import pytest
+
+from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, INSPECT, UNREACHABLE, Local
+from ansible_collections.monitor.cloud.tests.support.steps import configured, converge, labels, role_play
 
 RESTART = "Start, enable or restart the agent"
 INSTALLER = "Run the installer"
-INSPECT = "Inspect the host"
 ROLE = "ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}"
+NOT_THE_THIRD = "{fail: , when: inventory_hostname != 'web-3'}"
 INCLUDE = "ansible.builtin.include_role: {name: monitor.cloud.monitor_agent}"
 ABSENT = "vars: {monitor_agent_state: absent}"
-NOT_THE_FIRST = "when: inventory_hostname != 'web-1'"
-
-
 # By options: the tasks that check mode runs on a host without a client.
 TAGS: dict[str, set[str]] = {
     "--tags monitor_agent_config,monitor_agent_service": {CONFIGURE, RESTART},
@@ -53,7 +38,6 @@ def test_tags_choose_parts_of_the_role(single: Local) -> None:
 
 
 def test_a_second_removal_of_some_hosts_only_keeps_the_clients_of_the_others(monitored: Local) -> None:
-    """As for a second agent, whose clients another account has."""
     tasks = f"""
     - {INCLUDE}
       {ABSENT}
@@ -61,47 +45,57 @@ def test_a_second_removal_of_some_hosts_only_keeps_the_clients_of_the_others(mon
       run_once: true
     - {INCLUDE}
       {ABSENT}
-      {NOT_THE_FIRST}
+      when: inventory_hostname != 'web-1'
       loop: [1, 2]
 """
     monitored.succeed(monitored.tasks(tasks))
     assert labels(monitored) == ["web-1"]
 
 
-def test_a_host_that_has_failed_gets_no_client_if_the_role_is_in_always(three: Local) -> None:
-    """Core leaves it out of its batch: the first host, and another one."""
-    tasks = f"""
-    - block:
-        - ansible.builtin.fail: {{msg: not today}}
-          when: inventory_hostname != 'web-3'
-      always:
-        - {ROLE}
-"""
+# Columns: hosts that fail, a part of their message, tasks.
+FAILING = [
+    ({"web-1"}, "as requested", f"- {{fail: , when: inventory_hostname == 'web-1'}}\n- {ROLE}"),
+    ({"web-1", "web-2"}, "run again.", f"- block: [{NOT_THE_THIRD}]\n  always: [{ROLE}]"),
+    (
+        {"web-2"},
+        "mode '9' is not valid",
+        f"- {ROLE}\n  ignore_errors: true\n"
+        "  vars: {monitor_agent_config_mode: \"{{ '9' if inventory_hostname == 'web-2' else '0600' }}\"}",
+    ),
+]
+
+
+@pytest.mark.parametrize(("failed", "message", "tasks"), FAILING)
+def test_a_host_that_failed_gets_no_client_and_needs_no_room_in_the_plan(
+    three: Local, failed: set[str], message: str, tasks: str
+) -> None:
+    three.service.set_plan("monitor-3")
+    # The plan has room for the other hosts only.
+    three.service.seed(labels=[f"other-{host}" for host in failed])
     run = three.run(three.tasks(tasks))
-    assert (run.code, sorted(run.failures())) == (2, ["web-1", "web-2"]), run.output
-    assert all("run again." in message for message in run.failures().values()), run.output
-    assert labels(three) == sorted(configured(three)) == ["web-3"]
+    messages = {event.host: str(event.result["msg"]) for event in run.events if event.status in ("failed", "ignored")}
+    assert messages.keys() == failed and all(message in text for text in messages.values()), run.output
+    left = three.host_vars.keys() - failed
+    assert (configured(three), {*labels(three)}) == (left, left | {f"other-{host}" for host in failed})
 
 
 def test_a_removal_removes_nothing_after_an_error_that_is_ignored(monitored: Local) -> None:
     before = labels(monitored), monitored.files()
-    # Without the account, each host fails, and goes on.
     run = monitored.succeed(role_play(monitored, role=f"ignore_errors: true\n  {ABSENT}"), MONITOR_API_TOKEN="wrong")
     assert set(run.statuses(INSPECT).values()) == {"ignored"} and run.statuses() == {}
     assert (labels(monitored), monitored.files()) == before
 
 
-def test_nothing_is_removed_in_another_account_than_was_read(three: Local) -> None:
-    three.monitor()
-    # The account is that of the first host, which then fails; the second one is the first that is left.
-    three.host_vars["web-1"] |= {"ansible_connection": "ssh", "ansible_host": "127.0.0.1", "ansible_port": 1}
-    three.host_vars["web-2"]["monitor_agent_api_token"] = three.service.set_token("other")
-    run = three.run(role_play(three, role=f"ignore_errors: true\n  {ABSENT}"))
+def test_nothing_is_removed_in_another_account_than_was_read(monitored: Local) -> None:
+    # Web-1 selects the account, then fails. So web-2, which has another token, is the first host of the removal.
+    monitored.host_vars["web-1"] |= UNREACHABLE
+    monitored.host_vars["web-2"]["monitor_agent_api_token"] = monitored.service.set_token("other")
+    run = monitored.run(role_play(monitored, role=f"ignore_errors: true\n  {ABSENT}"))
     assert run.statuses(INSPECT)["web-2"] == "ignored", run.output
     assert [write for write in run.writes() if "web-3" not in write] == []
 
 
-# By host: its state, and whether it has a client, and a file, before.
+# Columns by host: its state, whether it has a client before, and whether it has a file before.
 STATES = {
     "web-1": ("absent", True, True),
     "web-2": ("present", False, False),
@@ -118,36 +112,9 @@ def test_hosts_of_one_batch_may_have_different_states(three: Local) -> None:
     for host, (state, _client, file) in STATES.items():
         three.host_vars[host]["monitor_agent_state"] = state
         three.write(host, three.expected(host) if file else None)
-    steps = converge(three, changes={"web-1", "web-2", "web-4"})
-    assert {host: event.result["state"] for host, event in steps.check.of(INSPECT).items()} == {
-        host: state for host, (state, _client, _file) in STATES.items()
-    }
+    converge(three, changes={"web-1", "web-2", "web-4"})
     assert labels(three) == sorted(configured(three)) == ["web-2", "web-3", "web-4"]
     assert three.read("web-1") is None
-
-
-ALL = ("web-1", "web-2", "db-1", "db-2")
-OTHERS = {"web-2", "db-1", "db-2"}
-# Of a batch that has new clients: the account before the hosts are inspected, and again before clients are created.
-READS = ["list_clients", "list_clients", "get_plan"]
-
-
-def test_check_run_and_second_run(controller: Controller) -> None:
-    """As root, and as a user who becomes root, with pipelining and without."""
-    for host, (user, pipelining) in zip(ALL, itertools.product(("root", USER), (False, True)), strict=True):
-        connection = {"ansible_user": user, "ansible_become": user != "root", "ansible_pipelining": pipelining}
-        controller.host_vars[host] = connection
-    steps = converge(controller, changes=ALL)
-    assert diffs(steps.check) == {name: (None, client_label(name)) for name in ALL}
-    assert sorted(steps.run.calls()) == sorted([*READS, *["create_client"] * len(ALL)])
-    assert sorted(steps.run.writes()) == sorted(f"create_client {client_label(name)}" for name in ALL)
-    assert {name: host.read() for name, host in controller.hosts.items()} == {
-        name: text_of(controller, name) for name in ALL
-    }
-    assert configured(controller) == set(ALL)
-    assert steps.again.calls() == ["list_clients"]
-    for run, owner in ((steps.run, "no_file"), (steps.again, "own")):
-        assert {event.result["key_owner"] for event in run.of(INSPECT).values()} == {owner}
 
 
 def test_serial_with_too_small_a_plan_is_refused_before_the_batch_that_needs_more(four: Local) -> None:
@@ -155,23 +122,11 @@ def test_serial_with_too_small_a_plan_is_refused_before_the_batch_that_needs_mor
     playbook = role_play(four, play="serial: 2")
     run = four.run(playbook)
     assert (run.code, labels(four)) == (2, ["web-1", "web-2"]), run.output
-    # The tiers are read to name the one that is needed.
-    assert sorted(run.calls()) == sorted([*READS * 2, "create_client", "create_client", "list_subscriptions"])
+    # A batch lists the clients before it inspects hosts, and again before it creates clients.
+    reads = ["list_clients", "list_clients", "get_plan"]
+    # The last call looks for a tier that is large enough.
+    assert sorted(run.calls()) == sorted([*reads * 2, "create_client", "create_client", "list_subscriptions"])
     assert "is too small: it includes 3 clients, and 4 are needed" in run.output
     # Hosts that the inventory sets to be absent need no room.
     four.host_vars["db-1"]["monitor_agent_state"] = four.host_vars["db-2"]["monitor_agent_state"] = "absent"
     assert four.succeed(playbook).writes() == []
-
-
-def test_a_host_that_has_failed_affects_no_other_and_needs_no_room_in_the_plan(four: Local) -> None:
-    """The first host, so that another one decides what runs once."""
-    four.service.set_plan("monitor-3")
-    run = four.run(role_play(four, before="{ansible.builtin.fail: {}, when: inventory_hostname == 'web-1'}"))
-    assert ({*run.failures()}, labels(four), configured(four)) == ({"web-1"}, sorted(OTHERS), OTHERS), run.output
-
-
-def test_a_host_that_failed_gets_no_client_although_errors_are_ignored(four: Local) -> None:
-    four.host_vars["web-2"]["monitor_agent_config_path"] = "/dev/null/agent.conf"
-    others = set(ALL) - {"web-2"}
-    run = four.succeed(role_play(four, role="ignore_errors: true"))
-    assert (run.statuses(INSPECT)["web-2"], labels(four)) == ("ignored", sorted(others))

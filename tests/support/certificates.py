@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A private certificate authority, and certificates that are valid or invalid in one respect."""
+"""A certificate authority of the tests, its valid certificate, and invalid certificates."""
 
 import datetime
 from collections.abc import Mapping
@@ -11,22 +11,21 @@ from typing import Any
 
 import trustme
 
-# A name that is never resolved: proxies of the tests know its address.
+# No name server knows this name. The proxies of the tests know its address.
 HOST = "api.example.test"
 Files = tuple[str, str]
-# The file of an authority, and its certificates by what is wrong with them.
+# The file of an authority, and certificates by their defect.
 Kinds = tuple[str, Mapping[str, Files]]
 
 
 def loopback(directory: Path) -> Files:
-    """A certificate in one file with its authority, so that callers can trust that file; and its key."""
+    """Return the paths of a certificate with its authority, and of its key."""
     authority = trustme.CA()
     return _kept(directory / "loopback", authority.issue_cert("127.0.0.1", "localhost"), authority)
 
 
 def all_kinds(directory: Path) -> Kinds:
-    """The file of an authority, which callers trust, and certificates by what is wrong with them; ``good`` is valid."""
-    # The same name for all: of two authorities, only the key differs.
+    # The authorities differ only in their keys.
     name: dict[str, Any] = {"organization_name": "monitor.cloud", "organization_unit_name": "Tests"}
     authority, other, own = (trustme.CA(**name) for _number in range(3))
     path = directory / "authority.pem"

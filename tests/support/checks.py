@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What holds after each run, whatever service, network or user did wrong; tally for the table in docs/testing.md."""
+"""Assertions for each run with a fault, and the counts for the table in docs/testing.md."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from ansible_collections.monitor.cloud.tests.support.tasks import Result, go
 COLUMNS = ("faults", "runs", "converged", "duplicates", "leaks", "tracebacks")
 COUNTS: dict[str, Counter[str]] = {}
 
-# The long forms are for `make soak`; the short ones belong to `make test`.
+# `make soak` runs long forms of tests, `make test` runs short forms.
 SOAK = os.environ.get("SOAK") == "1"
 
 
@@ -26,7 +26,7 @@ def short_or_long(short: int, long: int) -> int:
 
 
 def tally(**numbers: int) -> None:
-    """Add to the columns of the table, in the row of the file that the running test is in."""
+    """Add numbers to columns of the table, in the row of the file of the test."""
     part = Path(os.environ["PYTEST_CURRENT_TEST"].partition("::")[0]).stem.removeprefix("test_").replace("_", " ")
     COUNTS.setdefault(part, Counter()).update(numbers)
 
@@ -36,10 +36,7 @@ def rows() -> list[tuple[str, ...]]:
 
 
 def assert_sound(service: Any, *outputs: str, faults: int = 0) -> None:
-    """No label has two clients, and all that a run printed or returned shows no secret and no traceback.
-
-    ``faults`` is the number of those that the run met.
-    """
+    """Assert that no label has two clients, and that the outputs of a run contain no secret and no traceback."""
     times = Counter(client["label"] for client in service.clients())
     duplicates = [label for label, number in times.items() if number > 1]
     output = "\n".join(outputs)
@@ -52,10 +49,7 @@ def assert_sound(service: Any, *outputs: str, faults: int = 0) -> None:
 
 
 def try_task(service: Any, module: Any, *, faults: int = 1, **options: Any) -> tuple[Result | None, str]:
-    """The result of a task, None for an error of the collection, and its message, or its result as JSON.
-
-    Any other exception is one that a user would see as a traceback, and is raised.
-    """
+    """Return the result of a task and its JSON. If the task fails, return None and the message."""
     try:
         result = go(service, module, **{"retry_timeout": 0.0, "timeout": 20.0, **options})
     except MonitorError as error:
@@ -66,7 +60,6 @@ def try_task(service: Any, module: Any, *, faults: int = 1, **options: Any) -> t
         return None, message
     shown = json.dumps(result)
     if options.get("include_keys"):
-        # They are not a leak.
         for client in service.clients():
             shown = shown.replace(client["api_key"], "").replace(client["install_code"], "")
     assert_sound(service, shown, faults=faults)

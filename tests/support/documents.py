@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The code blocks of pages in Markdown and reStructuredText, and what is in YAML."""
+"""Code blocks of pages in Markdown and reStructuredText, and strings in YAML values."""
 
 import dataclasses
 import re
@@ -22,7 +22,7 @@ _NAME = re.compile(r"# (\S+)\n")
 
 @dataclasses.dataclass(frozen=True)
 class Block:
-    """A code block of a page. ``line`` counts from 1."""
+    """A code block. The first line of a page has the number 1."""
 
     page: Path
     line: int
@@ -31,21 +31,21 @@ class Block:
 
     @property
     def file(self) -> str | None:
-        """The path of the file that it is, which a comment in its first line names."""
-        found = _NAME.match(self.text)
-        return found[1] if found else None
+        """Return the path in the comment of the first line, or None."""
+        name = _NAME.match(self.text)
+        return name[1] if name else None
 
     @property
     def commands(self) -> list[tuple[str, list[str]]]:
-        """The commands that it shows, each with the lines that are shown as its output."""
-        found: list[tuple[str, list[str]]] = []
+        """Return the commands of the block, each with the lines of its output."""
+        commands: list[tuple[str, list[str]]] = []
         for line in self.text.replace("\\\n", "\\\0").splitlines():
             if line.startswith("$ "):
-                found.append((line[2:].replace("\\\0", "\\\n"), []))
+                commands.append((line[2:].replace("\\\0", "\\\n"), []))
             elif line.strip():
-                assert found, f"{self}: a line before the first command"
-                found[-1][1].append(" ".join(line.split()))
-        return found
+                assert commands, f"{self}: a line before the first command"
+                commands[-1][1].append(" ".join(line.split()))
+        return commands
 
     def __str__(self) -> str:
         return f"{self.page.name}:{self.line}"
@@ -55,17 +55,18 @@ def blocks(page: Path) -> list[Block]:
     content = page.read_text(encoding="utf-8")
     pattern = _MARKDOWN if page.suffix == ".md" else _RST
     return [
-        Block(page, content.count("\n", 0, found.start()) + 1, found["language"], _plain(found["text"]))
-        for found in pattern.finditer(content)
+        Block(
+            page,
+            content.count("\n", 0, part.start()) + 1,
+            part["language"],
+            textwrap.dedent(part["text"]).strip("\n") + "\n",
+        )
+        for part in pattern.finditer(content)
     ]
 
 
-def _plain(text: str) -> str:
-    return textwrap.dedent(text).strip("\n") + "\n"
-
-
 def strings(value: Any) -> Iterator[str]:
-    """All strings in a YAML value, but for the names of its mappings."""
+    """Return all strings in a YAML value, except the keys of its mappings."""
     if isinstance(value, str):
         yield value
     for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():

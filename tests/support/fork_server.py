@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Forks runs of Ansible's programs from a process that has imported ansible-core, which saves half of their time.
+"""Fork runs of Ansible from a process that has imported ansible-core. This saves half of their time.
 
-A process for each set of settings that ansible-core reads when it is imported. It imports nothing of this collection,
-and reads no playbook, inventory or variable: each run does that itself.
+Each set of settings of ansible-core has a process. The process does not import this collection, and reads no playbook,
+inventory or variable.
 """
 
 import atexit
@@ -19,18 +19,15 @@ import select
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-# The programs, and the modules of ansible.cli that they are.
+# The modules of ansible.cli by the name of the program.
 PROGRAMS = {"ansible": "adhoc", "ansible-inventory": "inventory", "ansible-playbook": "playbook"}
-# What each run loads: plugins of ansible-core, of which it parses the documentation, and other modules.
-# Not vars: core loads those when it first lists them.
+# Each run needs these plugins and modules of ansible-core. Importing them first saves a quarter of the time.
 _ALL_OF = ("become", "connection", "inventory", "shell")
 _PLUGINS = {"cache": ["memory"], "callback": ["default", "junit", "minimal", "oneline", "tree"], "strategy": ["linear"]}
 _MODULES = (
-    # Its redirections are thousands of lines of YAML.
     "ansible_collections.ansible.builtin",
     "ansible.plugins.action.normal",
     "ansible.plugins.filter.core",
@@ -38,10 +35,10 @@ _MODULES = (
     "cryptography.hazmat.primitives.ciphers.aead",
     "requests",
 )
-# Each takes about 80 MB, and few tests have settings of their own.
+# Each process takes about 80 MB.
 _KEPT = 4
 _LONGEST_START = 120.0
-# Read when a run needs them, not at import.
+# Ansible reads these variables in a run, not at import.
 _OF_A_RUN = ("MONITOR_", "FLEET_", "PYTEST_")
 
 Settings = tuple[str, ...]
@@ -50,8 +47,8 @@ Settings = tuple[str, ...]
 class ForkServer:
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._process = subprocess.Popen(
-            # Modules of this directory have names of the standard library. With -I, which 3.10 has too, coverage
-            # of forks was not measured.
+            # The directory of this file has modules with names of the standard library. With -I in place of -P,
+            # coverage does not measure the forks.
             [sys.executable, "-P" if sys.version_info >= (3, 11) else "-I", __file__],
             env=environment,
             stdin=subprocess.PIPE,
@@ -64,7 +61,6 @@ class ForkServer:
         assert self._reply(_LONGEST_START) == "ready\n", "ansible-core cannot be imported with these settings"
 
     def run(self, request: Sequence[object], seconds: float) -> int:
-        """The exit code of a run, which has to end within this number of seconds."""
         self._requests.write(json.dumps(request) + "\n")
         self._requests.flush()
         return int(self._reply(seconds))
@@ -84,39 +80,26 @@ class ForkServer:
 
 
 _servers: dict[Settings, ForkServer] = {}
-_seen: set[Settings] = set()
-_busy = threading.Lock()
 
 
-def run(
-    command: Sequence[str], directory: Path, environment: Mapping[str, str], seconds: float
-) -> tuple[int, str] | None:
-    """Run one of the programs; its exit code and its output.
-
-    None for settings that were never used before, and for a run beside another: they need a process of their own.
-    """
+def run(command: Sequence[str], directory: Path, environment: Mapping[str, str], seconds: float) -> tuple[int, str]:
+    """Run a program, and return its exit code and its output."""
     config = Path(environment["ANSIBLE_CONFIG"]).read_text(encoding="utf-8")
     lasting = {name: value for name, value in environment.items() if not name.startswith(_OF_A_RUN)}
     settings = (config, *(f"{name}={value}" for name, value in sorted(lasting.items())))
-    if settings not in _seen or not _busy.acquire(blocking=False):
-        _seen.add(settings)
-        return None
+    # The server in use moves to the end. The first servers are stopped.
+    server = _servers.pop(settings, None) or ForkServer(lasting)
+    _servers[settings] = server
+    for old in list(_servers)[:-_KEPT]:
+        _servers.pop(old).stop()
+    output = directory / "output"
+    output.write_bytes(b"")
     try:
-        # The one used last is the last.
-        server = _servers.pop(settings, None) or ForkServer(lasting)
-        _servers[settings] = server
-        for old in list(_servers)[:-_KEPT]:
-            _servers.pop(old).stop()
-        output = directory / "output"
-        output.write_bytes(b"")
-        try:
-            code = server.run([command, str(directory), dict(environment), str(output)], seconds)
-        except BaseException:
-            _servers.pop(settings).stop()
-            raise
-        return code, output.read_text(encoding="utf-8")
-    finally:
-        _busy.release()
+        code = server.run([command, str(directory), dict(environment), str(output)], seconds)
+    except BaseException:
+        _servers.pop(settings).stop()
+        raise
+    return code, output.read_text(encoding="utf-8")
 
 
 def serve() -> None:
@@ -125,7 +108,7 @@ def serve() -> None:
     programs = {name: importlib.import_module(f"ansible.cli.{module}") for name, module in PROGRAMS.items()}
     loaders = importlib.import_module("ansible.plugins.loader")
     loaders.init_plugin_loader()
-    # A second call would warn.
+    # Each program calls this function again. A second call would warn.
     cli.init_plugin_loader = lambda *_paths: None  # type: ignore[attr-defined]
     for name in _MODULES:
         importlib.import_module(name)
@@ -146,7 +129,7 @@ def serve() -> None:
 
 
 def _compile_collection() -> None:
-    """Compile the collection's files, which core does at each import: that is a tenth of a run's processor time."""
+    """Compile the files of the collection. Core compiles them in each run, for a tenth of its time."""
     finder = importlib.import_module("ansible.utils.collection_loader._collection_finder")
     finder.compile = functools.cache(compile)  # type: ignore[attr-defined]
     plugins = Path(__file__).parents[2] / "plugins"
@@ -166,7 +149,7 @@ def _become(arguments: list[str], directory: str, environment: dict[str, str], o
         os.dup2(nothing.fileno(), 0)
         os.dup2(written.fileno(), 1)
         os.dup2(written.fileno(), 2)
-    # The temporary directory of the server is the server's to remove; the modules that runs have packed stay there.
+    # All forks share the packed modules of the server. Only the server removes its temporary directory.
     atexit._clear()
     constants = importlib.import_module("ansible.constants")
     packed = os.path.join(constants.DEFAULT_LOCAL_TMP, "ansiballz_cache")

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The scripts that inspect and change a host's file, run by shells of this machine."""
+"""Run the scripts that inspect and change the file of a host, with the shells of this machine."""
 
 import os
 import shutil
@@ -17,10 +17,10 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import host_f
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.host_file import Completed, HostFile
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import Desired
 
-# Begins like an option, ends with a space, and has what shells, globs and tools interpret.
+# This name begins like an option, ends with a space, and contains syntax of shells, globs and tools.
 NAME = "-dash with space, it's $HOME;b quo\"te * !x!! a\\b \\c tilde~=x [a-z]? \\0101 space at the end "
 DASH = ("dash",)
-# Shells that may be /bin/sh. The last words are a shell that reads a script from its standard input.
+# Systems can have these shells as /bin/sh.
 SHELLS = {
     "dash": ["dash"],
     "bash": ["bash", "--posix"],
@@ -41,12 +41,11 @@ def skip_without(*programs: str) -> None:
 def in_shell(
     command: str, given: bytes = b"", shell: Sequence[str] = ("/bin/sh",), environment: Mapping[str, str] | None = None
 ) -> Completed:
-    """Run a command as a connection does, with this standard input."""
     return _run([*shell, "-c", command], given, environment or {})
 
 
 def run_script(script: str, shell: Sequence[str] = DASH, tools: Path | None = None, **environment: str) -> Completed:
-    """Run a script from standard input; ``tools`` is a directory of programs that come first."""
+    """Run a script from standard input. PATH begins with the directory ``tools``."""
     path = {"PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"} if tools else {}
     return _run([*shell, "-s"], script.encode("utf-8", "surrogateescape"), {**path, **environment})
 
@@ -61,7 +60,6 @@ def _run(words: Sequence[str], given: bytes, environment: Mapping[str, str]) -> 
 def inspect(
     path: Path, data: bytes | None = None, shell: Sequence[str] = DASH, tools: Path | None = None, **options: Any
 ) -> HostFile:
-    """What the script finds; it prints no error."""
     done = run_script(host_file.inspect_script(Desired(str(path), data, **options)), shell, tools)
     file = host_file.parse(done.stdout)
     assert file is not None and done.stderr == "", done
@@ -77,7 +75,7 @@ def change(
     backup: bool = False,
     **options: Any,
 ) -> str:
-    """Write or remove a file; returns the problem, or an empty text."""
+    """Write or remove a file, and return the problem or an empty string."""
     script = host_file.change_script(Desired(str(path), data, **options), backup=backup)
     return host_file.problem_of(run_script(script, shell, tools))
 

@@ -2,10 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Hosts for tests: an `sshd` each, on loopback, with a file system of its own.
+"""Hosts of tests: each has an `sshd` on loopback, and namespaces for mounts and processes. They need root.
 
-A host is a process tree in namespaces of its own (mounts, processes), started and ended by its process id. Its root is
-an overlay over this machine's, kept in memory, so that tests can write /etc/monitor/agent.conf for real. Needs root.
+The root of a host is an overlay in memory over the root of this machine, so tests can write /etc/monitor/agent.conf.
 """
 
 import contextlib
@@ -26,22 +25,22 @@ USER = "operator"
 CONFIG = "/etc/monitor/agent.conf"
 HOST_FILE = ".host-of-the-tests"
 
-# Who may log in: root, and a user who may become root.
+# Root and the operator can log in. The operator can use sudo.
 USERS = f"""mkdir -p root/.ssh home/{USER}/.ssh etc/sudoers.d
 cp {{keys}}/client.pub root/.ssh/authorized_keys; cp {{keys}}/client.pub home/{USER}/.ssh/authorized_keys
 grep -q '^{USER}:' etc/passwd || echo '{USER}:x:4242:4242::/home/{USER}:/bin/sh' >> etc/passwd
 grep -q '^{USER}:' etc/shadow || echo '{USER}:*:19000:0:99999:7:::' >> etc/shadow
 grep -q '^{USER}:' etc/group || echo '{USER}:x:4242:' >> etc/group
 chown -R 4242:4242 home/{USER}
-echo '{USER} ALL=(ALL) NOPASSWD: ALL' > etc/sudoers.d/{USER}; chmod 440 etc/sudoers.d/{USER}"""
-# Within the namespaces: an overlay as the root, and the devices that programs need. Without lists of packages that are
-# not installed: a task that finds its package there would read them for seconds.
+echo '{USER} ALL=(ALL) NOPASSWD: ALL' > etc/sudoers.d/{USER}; chmod 440 etc/sudoers.d/{USER}
+touch {HOST_FILE}"""
+# The host has no package lists, because tasks would read them for seconds.
 _START = """set -e
 mount --make-rprivate /
-mount -t tmpfs -o mode=755 tmpfs {directory}
-mkdir {directory}/upper {directory}/work {directory}/root
-mount -t overlay -o lowerdir=/,upperdir={directory}/upper,workdir={directory}/work overlay {directory}/root
-cd {directory}/root
+mount -t tmpfs -o mode=755 tmpfs {fs}
+mkdir {fs}/upper {fs}/work {fs}/root
+mount -t overlay -o lowerdir=/,upperdir={fs}/upper,workdir={fs}/work overlay {fs}/root
+cd {fs}/root
 mount -t proc proc proc
 mount -t tmpfs -o mode=755 tmpfs dev
 for device in null zero full random urandom tty; do touch dev/$device; mount --bind /dev/$device dev/$device; done
@@ -52,7 +51,7 @@ mount -t tmpfs -o mode=755 tmpfs run; mkdir -p run/sshd; cp {keys}/host run/host
 mount -t tmpfs -o mode=700 tmpfs root
 mount -t tmpfs -o mode=755 tmpfs home
 {users}
-rm -rf etc/monitor var/lib/apt/lists/*; touch {marker}
+rm -rf etc/monitor var/lib/apt/lists/*
 {prepare}
 exec chroot . {sshd} -D -e -f /dev/null -h /run/host_key -p {port} -o ListenAddress={address} -o PidFile=none \\
   -o UsePAM=no -o PasswordAuthentication=no -o StrictModes=no -o PermitRootLogin=yes -o MaxSessions=100 \\
@@ -60,13 +59,12 @@ exec chroot . {sshd} -D -e -f /dev/null -h /run/host_key -p {port} -o ListenAddr
 """
 _numbers = itertools.count(1)
 KILLED_WITH_TESTS = ("setpriv", "--pdeathsig", "KILL")
-# Removes Python under each of its names.
 WITHOUT_PYTHON = "rm -f usr/bin/python* usr/local/bin/python*"
 
 
 @dataclasses.dataclass
 class Host:
-    """A running host. ``log`` is the socket that receives what its programs send to syslog."""
+    """A running host. ``log`` is the syslog socket of its programs."""
 
     name: str
     address: str
@@ -76,7 +74,7 @@ class Host:
     messages: list[str] = dataclasses.field(default_factory=list)
 
     def __post_init__(self) -> None:
-        # Programs block as long as their messages are not read.
+        # Programs block until a process reads their messages.
         if self.log:
             threading.Thread(target=self._listen, args=[self.log], daemon=True).start()
 
@@ -88,8 +86,8 @@ class Host:
                 return
 
     def run(self, command: str, *, check: bool = True, data: str = "") -> str:
-        """Run a shell command on the host, without ssh, with this standard input, and return what it printed."""
-        # Never on this machine itself, whose root a host that did not come up still has.
+        """Run a shell command on the host without ssh, and return its output."""
+        # A host that did not start still has the root of this machine. Run no command there.
         guarded = f"[ -e /{HOST_FILE} ] || exit 97\n{command}"
         enter = [*self.enter, "sh", "-c", guarded]
         done = subprocess.run(enter, input=data, capture_output=True, text=True, check=False, timeout=120)
@@ -103,20 +101,18 @@ class Host:
 
     @property
     def first_process(self) -> int:
-        """The host's first process, as this machine numbers it."""
-        # unshare forks: what it started is the first process of the namespace.
+        """Return the process id of the first process of the host on this machine."""
         return only_child(self.process.pid)
 
     def read(self, path: str = CONFIG) -> str | None:
         return self.run(f"[ ! -e '{path}' ] || {{ echo; cat '{path}'; }}")[1:] or None
 
     def write(self, text: str, path: str = CONFIG, mode: str = "0600") -> None:
-        """Write a file as an earlier run or a user would have done."""
-        # Not as a here-document: other users can read command lines, and tests check that these hold no key.
+        # Command lines must contain no key, so the text is standard input.
         self.run(f"mkdir -p $(dirname '{path}'); (umask 077; cat > '{path}'); chmod {mode} '{path}'", data=text)
 
     def facts(self, path: str = CONFIG) -> str:
-        """Kind, permissions, owner and group of a path in one line."""
+        """Return type, permissions, owner and group of a path in one line."""
         return self.run(f"stat -c '%F %a %U %G' '{path}'", check=False).strip()
 
     def reset(self) -> None:
@@ -139,13 +135,13 @@ def only_child(process: int) -> int:
 
 
 def in_namespaces(command: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
-    """Start a program that ends with the tests, however these end."""
+    """Start a program that ends with the tests, even if the tests are killed."""
     with log.open("wb") as output:
         return subprocess.Popen([*KILLED_WITH_TESTS, *command], stdin=subprocess.DEVNULL, stdout=output, stderr=output)
 
 
 def missing() -> str | None:
-    """Why there can be no such hosts here; None if there can."""
+    """Return the reason why this machine cannot start hosts, or None."""
     if os.geteuid() != 0:
         return "hosts with file systems of their own need root"
     absent = [tool for tool in (SSHD, "ssh", "sudo", "unshare", "nsenter") if shutil.which(tool) is None]
@@ -162,13 +158,13 @@ def make_keys(directory: Path) -> Path:
 
 
 def next_address() -> str:
-    """A loopback address for this process alone: another may run the tests too, here or in another container."""
+    """Return a loopback address that no other process of tests uses, even in another container."""
     process = os.getpid()
     return f"127.{128 + process // 256 % 128}.{process % 256}.{next(_numbers)}"
 
 
 def start(names: Sequence[str], directory: Path, keys: Path, prepare: str = "") -> list[Host]:
-    """Start hosts, all at once, and wait until they take connections."""
+    """Start hosts at once, and wait until they accept connections."""
     hosts = [_start(name, next_address(), directory, keys, prepare) for name in names]
     for host in hosts:
         wait(host)
@@ -176,24 +172,14 @@ def start(names: Sequence[str], directory: Path, keys: Path, prepare: str = "") 
 
 
 def _start(name: str, address: str, directory: Path, keys: Path, prepare: str) -> Host:
-    own = directory / f"host-{address}"
-    own.mkdir()
-    port = free_port(address)
+    own, port = directory / f"host-{address}", free_port(address)
+    fs, syslog, users = own / "fs", own / "log", USERS.format(keys=keys)
+    fs.mkdir(parents=True)
     log = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-    log.bind(str(own / "log"))
-    os.chmod(own / "log", 0o666)
-    mounted = own / "fs"
-    mounted.mkdir()
+    log.bind(str(syslog))
+    syslog.chmod(0o666)
     script = _START.format(
-        directory=mounted,
-        syslog=own / "log",
-        keys=keys,
-        users=USERS.format(keys=keys),
-        marker=HOST_FILE,
-        prepare=prepare,
-        sshd=SSHD,
-        port=port,
-        address=address,
+        fs=fs, syslog=syslog, keys=keys, users=users, prepare=prepare, sshd=SSHD, port=port, address=address
     )
     contained = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", script]
     return Host(name, address, port, in_namespaces(contained, own / "sshd.log"), log)
@@ -206,7 +192,7 @@ def free_port(address: str) -> int:
 
 
 def until(condition: Callable[[], object], problem: str, seconds: float = 120.0, pause: float = 0.05) -> None:
-    """Wait for a condition; the test fails if it does not hold in time."""
+    """Wait for a condition, and fail the test after a time."""
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, f"after {seconds} s: {problem}"
@@ -220,4 +206,4 @@ def wait(host: Host) -> None:
             return True
         return False
 
-    until(connects, f"{host.name} does not take connections at {host.address}:{host.port}")
+    until(connects, f"{host.name} does not accept connections at {host.address}:{host.port}")

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Unexpected values for responses and options, and modules that run with them in this process."""
+"""Unexpected values for responses and options, and calls of each module."""
 
 import copy
 import importlib
@@ -32,7 +32,7 @@ Path = tuple[str | int, ...]
 
 
 def examples(short: int, long: int) -> settings:
-    """Settings of hypothesis: the same examples each time in the short form, new ones in the long form."""
+    """Return settings of hypothesis. The long form has new examples in each run."""
     return settings(
         max_examples=short_or_long(short, long),
         derandomize=not SOAK,
@@ -50,7 +50,6 @@ def nested(depth: int, kind: str = "list") -> Any:
     return value
 
 
-# Replacements for any value of a response.
 INVALID_VALUES: tuple[Any, ...] = (
     None, True, False, 0, -1, 1.5, 10**30, -(10**30), 1e308, float("nan"), float("inf"), float("-inf"), "", " ", "x",
     "7", "web1", "a\0b", "\n", "\x1b[31m", "\ud800", "\udcff x", "é" * 40, "x" * 5000, "1" * 5000, "{{ 7 * 7 }}",
@@ -58,7 +57,7 @@ INVALID_VALUES: tuple[Any, ...] = (
     nested(200, "dict"),
 )  # fmt: skip
 
-# The modules that call the service, and the options that they need.
+# The modules that call the service.
 MODULES = {
     name: module
     for _finder, name, _is_package in pkgutil.iter_modules(modules.__path__)
@@ -75,7 +74,7 @@ def info_module(noun: str) -> Any:
     return MODULES.get(f"{noun}_info") or MODULES[f"monitor_{noun}_info"]
 
 
-# The calls of all operations: the module, its options, and which response is replaced, by method and last word.
+# Columns by call: module, options, method and last word of the request whose response a test replaces.
 CALLS: dict[str, tuple[Any, dict[str, Any], tuple[str, str]]] = {
     "list, register": (monitor_clients, {"labels": ["web1", "web9"]}, ("GET", "clients")),
     "list, prune": (
@@ -104,11 +103,11 @@ CALLS: dict[str, tuple[Any, dict[str, Any], tuple[str, str]]] = {
         ("GET", "availability"),
     ),
 }
-# The resources that only the contract knows, by their examples.
+# The contract has resources that no code of the tests names.
 for _noun, _rows in contract_examples().items():
     CALLS[f"{_noun}s"] = (info_module(_noun), {}, ("GET", f"{_noun}s"))
     CALLS[_noun] = (info_module(_noun), {"id": _rows[0]["id"]}, ("GET", _rows[0]["id"]))
-# Calls of each method, with and without a token, to one address and to several.
+# These calls have each method, with and without a token.
 ONE_OF_EACH = {
     name: CALLS[name]
     for name in ("list, register", "view", "create one", "rename", "delete", "switch", "tiers", "regions")
@@ -116,7 +115,6 @@ ONE_OF_EACH = {
 
 
 def valid_response(call: str) -> Any:
-    """The response of a service to a call of :data:`CALLS`."""
     method, word = CALLS[call][2]
     if word == "plan":
         return dict(Account.TIER)
@@ -132,7 +130,7 @@ def value_paths(value: Any, path: Path = ()) -> Iterator[Path]:
 
 
 def replaced(value: Any, path: Path, new: Any) -> Any:
-    """A copy with another value at one path."""
+    """Return a copy with another value at the path."""
     if not path:
         return new
     result = copy.copy(value)

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Hosts for tests that are whole Debian systems: systemd, sshd on loopback, and an agent that reports to the emulator.
+"""Debian machines of tests, with systemd, sshd on loopback, and an agent that reports to the emulator.
 
-A machine is a container of systemd-nspawn in namespaces of its own, on an overlay over an image that is built once.
+A machine is a container of systemd-nspawn. Its root is an overlay over an image that is built once.
 """
 
 import contextlib
@@ -19,32 +19,21 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.support.hosts import (
-    CONFIG,
-    HOST_FILE,
-    KILLED_WITH_TESTS,
-    USERS,
-    Host,
-    free_port,
-    in_namespaces,
-    next_address,
-    only_child,
-    until,
-    wait,
-)
+from ansible_collections.monitor.cloud.tests.support import hosts
+from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG, Host, until
 from ansible_collections.monitor.cloud.tests.support.runs import Controller
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
-# With CI=true a skipped test is a failure, but for this reason: a kernel or a sandbox cannot be installed.
+# With CI=true, a skipped test is a failure, except for this reason: CI cannot install another kernel.
 NO_CONTAINERS = "this machine boots no container"
 SERVICE = "monitor-agent"
 UNIT = f"/etc/systemd/system/{SERVICE}.service"
-# A copy, because tests remove or mask the unit.
+# Tests remove or mask the unit, so each machine has a copy.
 _SAVED = f"/usr/share/{SERVICE}.service"
 _IMAGE = CHECKOUT / ".cache" / "machine"
 # Modules of Ansible need more of Python than python3-minimal has.
 _PACKAGES = "systemd,systemd-sysv,dbus,openssh-server,python3,python3-apt,python3-debian,sudo"
-# In memory, which takes half the time. apt downloads as it does here, without the hooks of this machine.
+# The build in memory takes half the time. It uses the apt settings of this machine, without their hooks.
 _BUILD = f"""set -e
 rm -rf {{root}}
 mount -t tmpfs tmpfs /run
@@ -57,7 +46,7 @@ cp -a /run/root {{root}}
 """
 _LONGEST_BUILD = 500.0
 _CONTAINED = ("unshare", "--mount", "--pid", "--fork", "--kill-child")
-# It reads its configuration only when it starts, as real agents do.
+# The agent reads its configuration only at its start, as real agents do.
 AGENT = f"""#!/usr/bin/python3
 import json, socket, sys, time, urllib.request
 with open("{CONFIG}") as file:
@@ -70,7 +59,7 @@ while True:
         print(error, flush=True)
     time.sleep(0.5)
 """
-# Tests restart it more often than systemd allows by default: five times in ten seconds.
+# Tests restart the agent more than five times in ten seconds, which is the limit of systemd.
 _UNIT = f"""[Unit]
 StartLimitIntervalSec=0
 ConditionPathExists={CONFIG}
@@ -83,7 +72,7 @@ _SSHD = """Port {port}
 ListenAddress {address}
 MaxSessions 100
 """
-# /run and /tmp are private: systemd-nspawn leaves files there when it is killed.
+# /run and /tmp are private, because systemd-nspawn leaves files there if it is killed.
 _START = """set -e
 mount --make-rprivate /
 mount -t tmpfs -o mode=755 tmpfs /run
@@ -95,18 +84,12 @@ cd /run/root
 {prepare}
 cd /
 mount -t tmpfs tmpfs /tmp
-code=133  # a reboot
-while [ $code = 133 ]; do
-  code=0
-  systemd-nspawn --quiet --register=no --keep-unit --boot --directory=/run/root --machine={name} --console=pipe \\
-    --resolv-conf=off --timezone=off --link-journal=no {options} || code=$?
-done
-exit $code
+systemd-nspawn --quiet --register=no --keep-unit --boot --directory=/run/root --machine={name} --console=pipe \\
+  --resolv-conf=off --timezone=off --link-journal=no {options}
 """
 _PREPARE = f"""cp -a {{files}}/. .
-{USERS}
+{hosts.USERS}
 ln -sf {UNIT} etc/systemd/system/multi-user.target.wants/{SERVICE}.service
-touch {HOST_FILE}
 """
 
 
@@ -117,8 +100,8 @@ class Machine(Host):
 
     @property
     def first_process(self) -> int:
-        """The machine's systemd, as this machine numbers it: the child of systemd-nspawn."""
-        return only_child(only_child(super().first_process))
+        # systemd is the child of systemd-nspawn.
+        return hosts.only_child(hosts.only_child(super().first_process))
 
     def reset(self) -> None:
         super().reset()
@@ -127,30 +110,15 @@ class Machine(Host):
             f"systemctl enable -q {SERVICE}; systemctl reset-failed"
         )
 
-    def reboot(self) -> None:
-        before = self.first_process
-
-        def rebooted() -> bool:
-            with contextlib.suppress(IndexError, OSError):
-                return bool(self.state()) and self.first_process != before
-            return False
-
-        self.run("systemctl reboot", check=False)
-        until(rebooted, f"{self.name} does not reboot")
-        self.wait()
-
     def state(self) -> str:
-        """What systemd says of itself; nothing while there is no systemd, as between two starts."""
-        try:
+        """Return the state of systemd, or an empty string if systemd does not run yet."""
+        with contextlib.suppress(IndexError, OSError, subprocess.TimeoutExpired):
             command = [*self.enter, "systemctl", "is-system-running"]
-        except (IndexError, OSError):
-            return ""
-        with contextlib.suppress(subprocess.TimeoutExpired):
             return subprocess.run(command, capture_output=True, text=True, check=False, timeout=10).stdout.strip()
         return ""
 
     def wait(self) -> None:
-        wait(self)
+        hosts.wait(self)
         state = self.run("timeout 60 systemctl is-system-running --wait; systemctl --failed --no-legend", check=False)
         assert state == "running\n", f"{self.name}: {state}"
 
@@ -161,14 +129,14 @@ class Machine(Host):
 
 
 def missing() -> str | None:
-    """Why there can be no machines here; None if there can, as far as the tools go."""
+    """Return the missing tools that machines need, or None."""
     absent = [tool for tool in ("mmdebstrap", "systemd-nspawn") if shutil.which(tool) is None]
     return f"{' and '.join(absent)} not installed" if absent else None
 
 
 def image() -> Path:
-    """The file tree of the image. It is built if there is none of these packages and sources; takes a minute or two."""
-    # Programs in it become root.
+    """Return the root of the image. Build it in a minute or two if the packages or the sources are new."""
+    # The mode 0700 keeps other users away from the setuid programs of the image.
     _IMAGE.mkdir(mode=0o700, parents=True, exist_ok=True)
     root, made_of = _IMAGE / "root", _IMAGE / "made-of"
     with (_IMAGE / "lock").open("w") as lock:
@@ -180,27 +148,19 @@ def image() -> Path:
         recipe = "\n".join([build, *(path.read_text(encoding="utf-8") for path in sources)])
         if not made_of.exists() or made_of.read_text(encoding="utf-8") != recipe:
             made_of.unlink(missing_ok=True)
-            command = [*KILLED_WITH_TESTS, *_CONTAINED, "--mount-proc", "sh", "-c", build]
-            none, pipe, both = subprocess.DEVNULL, subprocess.PIPE, subprocess.STDOUT
-            try:
-                done = subprocess.run(
-                    command, stdin=none, stdout=pipe, stderr=both, text=True, check=False, timeout=_LONGEST_BUILD
-                )
-            except subprocess.TimeoutExpired as error:
-                raise RuntimeError(f"mmdebstrap does not end: {error.output}") from None
-            if done.returncode != 0:
-                raise RuntimeError(f"mmdebstrap cannot build the image: {done.stdout[-2000:]}")
+            command = [*hosts.KILLED_WITH_TESTS, *_CONTAINED, "--mount-proc", "sh", "-c", build]
+            subprocess.run(command, stdin=subprocess.DEVNULL, check=True, timeout=_LONGEST_BUILD)
             made_of.write_text(recipe, encoding="utf-8")
     return root
 
 
 def cannot_boot(directory: Path) -> str | None:
-    """Why this machine can't boot a container of the unchanged image; None if it can."""
+    """Return the reason why this machine cannot boot a container of the unchanged image, or None."""
     try:
         image()
-    except RuntimeError as error:
-        return str(error)
-    address = next_address()
+    except subprocess.SubprocessError as error:
+        return f"mmdebstrap cannot build the image: {error}"
+    address = hosts.next_address()
     probe = Machine("probe", address, 0, _launch("probe", address, directory, options="--private-network"))
     try:
         until(lambda: probe.process.poll() is not None or probe.state() in ("running", "degraded"), "it does not boot")
@@ -214,10 +174,10 @@ def cannot_boot(directory: Path) -> str | None:
 
 @contextlib.contextmanager
 def running(names: Sequence[str], directory: Path, keys: Path, service: Emulator) -> Iterator[list[Machine]]:
-    """Machines until the end of a ``with`` statement, booted all at once."""
+    """Boot machines at once, and stop them at the end of the ``with`` statement."""
     machines: list[Machine] = []
     try:
-        machines += [_start(name, next_address(), directory, keys, service) for name in names]
+        machines += [_start(name, hosts.next_address(), directory, keys, service) for name in names]
         for machine in machines:
             machine.wait()
         yield machines
@@ -227,7 +187,7 @@ def running(names: Sequence[str], directory: Path, keys: Path, service: Emulator
 
 
 def _start(name: str, address: str, directory: Path, keys: Path, service: Emulator) -> Machine:
-    port = free_port(address)
+    port = hosts.free_port(address)
     files = directory / f"files-{address}"
     _write(files / "etc/ssh/sshd_config.d/tests.conf", _SSHD.format(port=port, address=address))
     _write(files / f"usr/local/bin/{SERVICE}", AGENT, 0o755)
@@ -240,7 +200,7 @@ def _start(name: str, address: str, directory: Path, keys: Path, service: Emulat
 
 
 def reporting(controller: Controller) -> dict[str, str | None]:
-    """By machine, the client under which its agent reports from now on; None: under no client."""
+    """Return, by machine, the client of the next report of its agent, or None if no client has the key."""
     controller.service.clear_reports()
     expected = {host.name for host in controller.hosts.values()}
     until(lambda: expected <= controller.service.reports().keys(), f"not all of {expected} report")
@@ -257,22 +217,21 @@ def _write(path: Path, text: str, mode: int = 0o644) -> None:
 def _launch(name: str, address: str, directory: Path, prepare: str = "", options: str = "") -> subprocess.Popen[bytes]:
     groups = " ".join(map(str, _groups(address)))
     script = _START.format(groups=groups, image=image(), prepare=prepare, name=name, options=options)
-    return in_namespaces([*_CONTAINED, "sh", "-c", script], directory / f"machine-{address}.log")
+    return hosts.in_namespaces([*_CONTAINED, "sh", "-c", script], directory / f"machine-{address}.log")
 
 
 def _groups(address: str) -> list[Path]:
-    """The control groups of a machine: systemd keeps track of its processes by them."""
+    """Return the control groups of a machine, which systemd needs. Remove groups of tests that were killed."""
     hierarchies = [Path("/sys/fs/cgroup", name) for name in ("", "unified", "systemd")]
     writable = [path for path in hierarchies if (path / "cgroup.procs").exists()]
     for path in writable:
         for group in path.glob("fleet-*-*"):
-            # Left by tests that were killed. Those of another container stay: its processes are not seen here.
             if not Path("/proc", group.name.split("-")[1]).exists():
                 _removed(group)
     return [path / f"fleet-{os.getpid()}-{address}" for path in writable]
 
 
 def _removed(group: Path) -> bool:
-    """Remove a control group, which works as soon as its processes have ended."""
+    """Try to remove a control group. This fails until its processes have ended."""
     command = ["find", str(group), "-depth", "-type", "d", "-delete"]
     return not group.exists() or not subprocess.call(command, stderr=subprocess.DEVNULL, timeout=10)

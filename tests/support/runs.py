@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs of ansible-playbook against the hosts of a test, and their results."""
+"""Run ansible-playbook for the hosts of a test, and return the results."""
 
 import atexit
 import collections
@@ -30,9 +30,8 @@ from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support import fork_server
 from ansible_collections.monitor.cloud.tests.support.hosts import Host, until
 
-# The ansible-core that the tests run with.
 CORE = tuple(int(number) for number in __version__.split(".")[:2])
-# Names of hosts; before 2.19 core itself renders those that are templates (SECURITY.md).
+# Names of hosts. Before ansible-core 2.19, core renders names that are templates (SECURITY.md).
 TEMPLATES = ("web{{ 7*7 }}", "web{% x %}") if CORE >= (2, 19) else ("web( 7*7 )", "web(% x %)")
 ANSIBLE_PLAYBOOK = Path(sys.executable).parent / "ansible-playbook"
 CALLBACKS = Path(__file__).parent / "callbacks"
@@ -40,25 +39,22 @@ CONFIGURE = "Configure the agent, or remove its configuration"
 INSPECT = "Inspect the host"
 REGISTER = "Create the clients of hosts that have none"
 ROLLOUT = "monitor.cloud.rollout"
-# What the verbose output has of a module that is not run in the controller's process.
+# The verbose output contains this line for each module that core executes.
 EXECUTED = "Using module file"
 PRUNE = "monitor.cloud.prune"
-# Variables of a host that cannot be reached: nothing listens at port 1.
+# Variables of a host that is unreachable: nothing listens at port 1.
 UNREACHABLE = {"ansible_connection": "ssh", "ansible_host": "127.0.0.1", "ansible_port": 1}
-# Without it the playbook prune refuses to run.
+# The playbook prune needs this setting.
 WHOLE = {"ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "true"}
-
-
 _LONGEST = 300.0
-# All that a run could change.
 _FACTS = operator.attrgetter("st_mode", "st_uid", "st_gid", "st_size", "st_mtime_ns")
-# By service manager: the hosts whose facts are kept.
+# Hosts in the cache of facts, by service manager.
 _with_facts: dict[str, set[str]] = collections.defaultdict(set)
 
 
 @functools.cache
 def _home() -> Path:
-    """Ansible's home, with an empty configuration: controllers share it, so that one server forks all their runs."""
+    """Make the home of Ansible. All controllers share this home, because a fork server has one home."""
     home = Path(tempfile.mkdtemp(prefix="ansible-"))
     atexit.register(shutil.rmtree, home, ignore_errors=True)
     (home / "ansible.cfg").touch()
@@ -67,7 +63,7 @@ def _home() -> Path:
 
 @dataclasses.dataclass(frozen=True)
 class Event:
-    """One task's result on one host. ``status``: ok, changed, failed, ignored, skipped or unreachable."""
+    """The result of a task on a host. ``status``: ok, changed, failed, ignored, skipped or unreachable."""
 
     host: str
     task: str
@@ -77,7 +73,7 @@ class Event:
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-    """A run that has ended: its exit code, all that it printed, its results, and the calls that the service got."""
+    """Exit code, output and results of a run, and the requests that the service got during the run."""
 
     code: int
     output: str
@@ -85,7 +81,7 @@ class Run:
     requests: list[dict[str, t.Any]]
 
     def of(self, task: str) -> dict[str, Event]:
-        """The results of the tasks whose name ends with this text, by host."""
+        """Return, by host, the results of tasks whose name ends with ``task``."""
         return {event.host: event for event in self.events if event.task.endswith(task) and event.status != "skipped"}
 
     def statuses(self, task: str = CONFIGURE) -> dict[str, str]:
@@ -105,7 +101,7 @@ class Run:
 
 
 class Controller:
-    """A controller of runs: an inventory of hosts, a service, and settings for Ansible."""
+    """An inventory of hosts, a service, and settings of Ansible."""
 
     def __init__(self, directory: Path, keys: Path, service: Emulator, hosts: Sequence[Host]) -> None:
         self.directory = directory
@@ -115,7 +111,7 @@ class Controller:
         self.host_vars: dict[str, dict[str, t.Any]] = {}
         self.group_vars: dict[str, t.Any] = {"ansible_user": "root", "monitor_agent_service": ""}
         self._facts: dict[str, str] = {}
-        # Connections stay open from test to test, which saves a third of the time.
+        # Tests share open connections. This saves a third of their time.
         self._sockets = keys.parent / "cp"
         self._sockets.mkdir(mode=0o700, exist_ok=True)
 
@@ -137,7 +133,7 @@ class Controller:
         return path
 
     def with_facts(self, service_manager: str) -> None:
-        """Keep what core else gathers on each host before each restart, for 0.4 s."""
+        """Cache the facts that core needs for a restart. Core would gather them in 0.4 s for each host and run."""
         directory = _home() / f"facts-{service_manager}"
         self._facts = {"ANSIBLE_CACHE_PLUGIN": "jsonfile", "ANSIBLE_CACHE_PLUGIN_CONNECTION": str(directory)}
         if unknown := sorted(self.hosts.keys() - _with_facts[service_manager]):
@@ -152,26 +148,20 @@ class Controller:
         path.write_text(text, encoding="utf-8")
         return str(path)
 
-    def tasks(
-        self, text: str, *, play: str = "", hosts: str = "all", facts: bool = False, section: str = "tasks"
-    ) -> str:
-        """Write a playbook with these tasks, or roles, and with these keywords of the play; see :meth:`play`."""
-        head = f"- hosts: {hosts}\n  gather_facts: {str(facts).lower()}\n  {play}\n  {section}:\n"
+    def tasks(self, text: str, *, play: str = "") -> str:
+        """Write a playbook with these tasks, and return its path. ``play`` has keywords of the play."""
+        head = f"- hosts: all\n  gather_facts: false\n  {play}\n  tasks:\n"
         return self.play(head + textwrap.indent(textwrap.dedent(text), "    "))
 
     def start(
         self, playbook: str, *options: str, errors: int = subprocess.STDOUT, **environment: str
     ) -> tuple[subprocess.Popen[str], Path]:
-        """Start a run in a process of its own, for what happens to it before its end; see :meth:`run`."""
-        record = self._next_record()
-        settings = {**self.environment(record), **environment}
-        return self._started(self._command(playbook, options), settings, errors), record
-
-    def _started(
-        self, command: Sequence[str], environment: Mapping[str, str], errors: int = subprocess.STDOUT
-    ) -> subprocess.Popen[str]:
-        none, pipe, here = subprocess.DEVNULL, subprocess.PIPE, self.directory
-        return subprocess.Popen(command, cwd=here, env=environment, stdin=none, stdout=pipe, stderr=errors, text=True)
+        """Start a run in a new process, so that a test can kill the run. Return the process and its record."""
+        record, none, pipe = self._next_record(), subprocess.DEVNULL, subprocess.PIPE
+        settings, command = {**self.environment(record), **environment}, self._command(playbook, options)
+        return subprocess.Popen(
+            command, cwd=self.directory, env=settings, stdin=none, stdout=pipe, stderr=errors, text=True
+        ), record
 
     def _command(self, playbook: str, options: Sequence[str]) -> list[str]:
         return [str(ANSIBLE_PLAYBOOK), "-i", str(self.inventory()), playbook, *options]
@@ -189,27 +179,19 @@ class Controller:
         return Run(code, output, [Event(**json.loads(line)) for line in lines], self.service.requests())
 
     def run(self, playbook: str = ROLLOUT, *options: str, **environment: str) -> Run:
-        """Run a playbook to its end; the service's log holds the calls of this run alone."""
+        """Run a playbook to its end, and return the results with the requests of this run only."""
         return self._run(self._command(playbook, options), environment)
 
     def succeed(self, playbook: str = ROLLOUT, *options: str, **environment: str) -> Run:
-        """The same; the test fails unless the run ends without a failure."""
+        """Run a playbook, and assert that the run has no failure."""
         run = self.run(playbook, *options, **environment)
         assert run.code == 0, run.output
         return run
 
     def shell(self, command: str, **environment: str) -> Run:
-        """Run a command line as a user would type it on the controller: a shell splits it into words."""
-        printed, path = ["sh", "-c", f"printf '%s\\0' {command}"], {"PATH": os.environ["PATH"]}
-        words = subprocess.run(
-            printed,
-            cwd=self.directory,
-            env=path,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            check=True,
-            timeout=60,
-        ).stdout
+        """Run a command line of a user. A shell splits the line into words."""
+        path, split = {"PATH": os.environ["PATH"]}, ["sh", "-c", f"printf '%s\\0' {command}"]
+        words = subprocess.check_output(split, cwd=self.directory, env=path, stdin=subprocess.DEVNULL, timeout=60)
         program, *arguments = os.fsdecode(words).split("\0")[:-1]
         if "=" in program:
             name, _sign, value = program.partition("=")
@@ -221,9 +203,7 @@ class Controller:
         self.service.clear_log()
         record = self._next_record()
         settings = {**self.environment(record), **environment}
-        if forked := fork_server.run(command, self.directory, settings, _LONGEST):
-            return self._ended(*forked, record)
-        return self.finish(self._started(command, settings), record)
+        return self._ended(*fork_server.run(command, self.directory, settings, _LONGEST), record)
 
     def _next_record(self) -> Path:
         record = self.directory / f"record-{len(list(self.directory.glob('record-*')))}.jsonl"
@@ -231,10 +211,10 @@ class Controller:
         return record
 
     def environment(self, record: Path) -> Mapping[str, str]:
-        """The environment of a run, whose results go to this file."""
+        """Return the environment of a run that writes its results to the file ``record``."""
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(("ANSIBLE_", "MONITOR_"))}
         shared, config = _home(), self.directory / "ansible.cfg"
-        # Core ends a worker that has sent its last result, and coverage writes the worker's data after that.
+        # Coverage writes the data of a worker after its last result. So core must wait before it kills the worker.
         waits = {"ANSIBLE_WORKER_SHUTDOWN_POLL_COUNT": "600"} if "COVERAGE_RUN" in os.environ else {}
         ssh = "-o ControlMaster=auto -o ControlPersist=120s -o UserKnownHostsFile=/dev/null -o StrictHostKeyChecking=no"
         return {
@@ -255,7 +235,7 @@ class Controller:
 
 
 class Local(Controller):
-    """A controller whose hosts are directories on this machine: real runs that cost little."""
+    """A controller whose hosts are directories of this machine, without SSH."""
 
     def __init__(self, directory: Path, service: Emulator, *names: str) -> None:
         super().__init__(directory, _home() / "keys", service, [])
@@ -267,7 +247,7 @@ class Local(Controller):
             self.host_vars[name] = {"ansible_connection": "local", "monitor_agent_config_path": path}
 
     def executing(self) -> dict[str, t.Any]:
-        """Variables with which modules are executed on a host: it becomes another user, by a program that does not."""
+        """Return variables of a host with become, so that core executes modules. The become program keeps the user."""
         program = self.directory / "become"
         program.write_text('#!/bin/sh\nwhile [ "$1" != /bin/sh ]; do shift; done\nexec "$@"\n', encoding="utf-8")
         program.chmod(0o755)
@@ -291,7 +271,7 @@ class Local(Controller):
         self.path(host).chmod(mode)
 
     def monitor(self) -> None:
-        """Give all hosts a client and a configuration, as a rollout does."""
+        """Create clients and configurations of all hosts, as a rollout does."""
         self.service.seed(labels=[self.label(host) for host in self.host_vars])
         for host in self.host_vars:
             self.write(host, self.expected(host))
@@ -303,18 +283,18 @@ class Local(Controller):
         return {host: self.read(host) for host in self.host_vars}
 
     def expected(self, host: str) -> str | None:
-        """The text that its file should have; None as long as it has no client."""
+        """Return the desired content of the file of a host, or None if the host has no client."""
         return texts(self.service.clients()).get(self.label(host))
 
 
 def texts(clients: Iterable[Mapping[str, t.Any]]) -> dict[str, str]:
-    """The file of each host by its client's label, as the template of the role has it."""
+    """Return, by label of the client, the content of the default template of the role."""
     form = "install_code={install_code}\napi_key={api_key}\n"
     return {client["label"]: form.format(**client) for client in clients}
 
 
 def kill_all(record: Path) -> None:
-    """Kill all processes of a run, in each session: the path of its record is in their environment."""
+    """Kill all processes of a run. Their environment contains the path of the record."""
     variable = f"FLEET_RECORD={record}\0".encode()
 
     def killed() -> bool:

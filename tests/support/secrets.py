@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Finds secrets that must not be there: in output, in the arguments of processes, in files that others can read."""
+"""Find secrets in output, in arguments of processes, and in files that other users can read."""
 
 import base64
 import contextlib
@@ -22,15 +22,15 @@ _PAUSE = 0.02
 
 
 def plain_secrets(service: Any) -> list[str]:
-    """All tokens, keys and codes of an emulator, or of an :class:`Account`."""
+    """Return all tokens, keys and codes of an emulator, or of an :class:`Account`."""
     keys = [str(client[field]) for client in service.clients() for field in ("api_key", "install_code")]
     return [*service.tokens.values(), *keys]
 
 
 def secrets_of(service: Emulator, *others: str) -> list[str]:
-    """The same, and what base64 makes of each at any position in a text."""
+    """Return all secrets, plain and in base64."""
     plain = [*plain_secrets(service), *others]
-    # The first and last digits depend on what stands beside the secret.
+    # The first and last digits depend on the characters beside the secret.
     shifted = (b"\0" * offset + secret.encode() for secret in plain for offset in range(3))
     return [*plain, *(base64.b64encode(text).decode()[4:-4] for text in shifted)]
 
@@ -40,7 +40,7 @@ def found_in(text: str, secrets: Sequence[str]) -> list[str]:
 
 
 class Watch:
-    """Findings of a watch. ``problems`` names the file or process of each secret, and how others could have read it."""
+    """A repeated search for secrets. ``problems`` names the file or process of each secret that others could read."""
 
     def __init__(self, service: Emulator, directories: Sequence[Path], strangers: Sequence[int]) -> None:
         self.problems: set[str] = set()
@@ -84,7 +84,7 @@ class Watch:
 def watching(
     service: Emulator, hosts: Sequence[Host], directories: Sequence[Path], strangers: Sequence[int]
 ) -> Iterator[Watch]:
-    """Watch processes, directories of the controller and of the hosts while the block runs."""
+    """Watch processes, and directories of the controller and of the hosts, while the block runs."""
     roots = [Path(f"/proc/{host.first_process}/root") for host in hosts]
     own = [root / name for root in roots for name in ("etc/monitor", "tmp", "var/tmp", "root", "home", "opt/agent")]
     watch = Watch(service, [*directories, *own], strangers)
@@ -94,7 +94,7 @@ def watching(
         while not ended.is_set():
             begun = time.monotonic()
             watch.scan()
-            # Twice as long for what is watched: it shares the processors with us.
+            # The watched runs get two thirds of the processor time.
             time.sleep(max(_PAUSE, 2 * (time.monotonic() - begun)))
 
     thread = threading.Thread(target=repeat)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Servers of plain sockets that keep every byte they receive: a service, proxies, outages."""
+"""A service and a proxy of sockets that keep every byte that they receive."""
 
 from __future__ import annotations
 
@@ -21,17 +21,15 @@ from ansible_collections.monitor.cloud.tests.emulator import catalogue
 from ansible_collections.monitor.cloud.tests.emulator.contract import examples
 
 Reply = tuple[int, Mapping[str, str], bytes]
-# The fixture `opened`: opens a listener that ends with the test.
+# The type of the fixture `opened`, which opens a listener until the end of the test.
 Open = Callable[..., Any]
-# Another machine, as far as the client knows.
+# The client takes this address for another machine.
 OTHER_HOST = "127.0.0.2"
 PASSWORD = "netrc-or-proxy-password"
 
 
 @dataclasses.dataclass(frozen=True)
 class Request:
-    """What came over a connection, as it came. ``target`` is what stands behind the method."""
-
     method: str
     target: str
     head: bytes
@@ -42,10 +40,7 @@ class Request:
 
 
 class Listener:
-    """Listens at a port of its own until :meth:`stop`. ``received`` is all that was sent to it, with TLS decrypted.
-
-    ``respond`` makes the reply to a request; None ends the connection.
-    """
+    """A server at a new port. ``respond`` returns the reply to a request, or None to end the connection."""
 
     def __init__(
         self,
@@ -68,7 +63,7 @@ class Listener:
         threading.Thread(target=self._accept, args=[self._listener], daemon=True).start()
 
     def stop(self) -> None:
-        """Take no connection any more. Closing alone would leave the thread waiting for one."""
+        # Without shutdown, the thread would still wait for a connection.
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
 
@@ -86,7 +81,7 @@ class Listener:
             threading.Thread(target=self._serve, args=(plain,), daemon=True).start()
 
     def _serve(self, plain: socket.socket) -> None:
-        # A client that refuses the certificate closes the connection.
+        # A client closes the connection if it does not trust the certificate.
         with contextlib.suppress(OSError), plain:
             plain.settimeout(60)
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -101,7 +96,7 @@ class Listener:
         return self._tls.wrap_socket(plain, server_side=True) if self._tls else plain
 
     def converse(self, connection: socket.socket, request: Request) -> bool:
-        """Respond to a request; whether another may follow on this connection."""
+        """Respond to a request, and return whether the connection stays open."""
         reply = self._reply_to(request)
         if reply is None:
             return False
@@ -115,7 +110,7 @@ class Listener:
         data = b""
         while b"\r\n\r\n" not in data:
             data += self._more(connection)
-            # The end of the connection, or a handshake of TLS.
+            # A handshake of TLS begins with \x16.
             if not data or data.startswith(b"\x16"):
                 return None
         head, _empty, body = data.partition(b"\r\n\r\n")
@@ -137,7 +132,7 @@ class Listener:
 
 
 class Proxy(Listener):
-    """A proxy, for tunnels and for plain HTTP, that connects to one given address, whatever host a client names."""
+    """A proxy for tunnels and plain HTTP. It connects to ``upstream``, whatever host a client names."""
 
     def __init__(self, upstream: tuple[str, int], **options: Any) -> None:
         super().__init__(lambda dummy: None, **options)
@@ -155,7 +150,7 @@ class Proxy(Listener):
         return False
 
     def _pass_on(self, client: socket.socket, service: socket.socket) -> None:
-        """Pass data on until one side ends. In one thread: two must not use a connection of OpenSSL at a time."""
+        """Pass data on until one side ends. Two threads must not use a TLS connection at once."""
         while True:
             buffered = isinstance(client, ssl.SSLSocket) and client.pending()
             readable = [client] if buffered else select.select([client, service], [], [], 60)[0]
@@ -177,9 +172,9 @@ def as_json(value: Any, status: int = 200, **headers: str) -> Reply:
 
 
 class Account:
-    """A service with one client, for a :class:`Listener`, with the attributes of an emulator that tests use.
+    """A service with one client, with the attributes of an emulator that tests use.
 
-    ``overrides`` gives other replies, by method and the last segment of the path that is not a number.
+    ``overrides`` has other replies, by method and last segment of the path that is not a number.
     """
 
     TOKEN = "tok-0123456789abcdef-SECRET"
@@ -196,7 +191,7 @@ class Account:
     AVAILABILITY = catalogue.availability(2)[1]
 
     def __init__(self) -> None:
-        # No output may show either.
+        # No output may show these secrets.
         self.tokens = {"read_write": self.TOKEN, "of a proxy or netrc": PASSWORD}
         self.base_url = ""
         self.there = [dict(self.CLIENT)]

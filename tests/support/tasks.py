@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Tasks as a playbook has them, run against the emulator without Ansible's own machinery around them."""
+"""Run modules against the emulator, in this process and without Ansible."""
 
 import contextlib
 import copy
@@ -24,12 +24,11 @@ Result = dict[str, Any]
 class Module(Protocol):
     OPTIONS: dict[str, Any]
 
-    def run(self, params: Any, api: Any, check_mode: bool) -> Result:
-        """Do the task."""
+    def run(self, params: Any, api: Any, check_mode: bool) -> Result: ...
 
 
 def parameters(emulator: Emulator, module: Module, token: str | None = "read_write", **options: Any) -> Result:
-    """All options of the module with their defaults, but for those given. `token` is the name of a token."""
+    """Return the given options of a module, and the defaults of the other options. ``token`` is the name of a token."""
     specification = {**CONNECTION_OPTIONS, **module.OPTIONS}
     values = {name: copy.deepcopy(option.get("default")) for name, option in specification.items()}
     values.update(base_url=emulator.base_url, api_token=emulator.tokens[token] if token else None)
@@ -40,7 +39,7 @@ def parameters(emulator: Emulator, module: Module, token: str | None = "read_wri
 def go(
     emulator: Emulator, module: Module, *, check_mode: bool = False, token: str | None = "read_write", **options: Any
 ) -> Result:
-    """Run a task as a process of its own would: a new connection, nothing remembered."""
+    """Run a task with a new connection."""
     values = parameters(emulator, module, token, **options)
     api = connect(values)
     return {**module.run(values, api, check_mode), "api_usage": api.http.usage}
@@ -53,11 +52,11 @@ def failed(emulator: Emulator, module: Module, **options: Any) -> str:
 
 
 def as_module(module: Any, arguments: dict[str, Any], service: Emulator | None = None) -> tuple[Result, str]:
-    """A module as Ansible runs it, but in this process: its result, and all that it printed."""
+    """Run a module with AnsibleModule, and return its result and its output."""
     if service:
         arguments = {"base_url": service.base_url, "api_token": service.tokens["read_write"], **arguments}
     printed, complaints = io.StringIO(), io.StringIO()
-    # What core's patch_module_args sets, which is new in 2.19.
+    # patch_module_args of ansible-core 2.19 sets the same names. Older versions do not have this function.
     encoded = json.dumps({"ANSIBLE_MODULE_ARGS": arguments}).encode()
     patched = mock.patch.multiple(basic, create=True, _ANSIBLE_ARGS=encoded, _ANSIBLE_PROFILE="legacy")
     quiet = contextlib.redirect_stdout(printed), contextlib.redirect_stderr(complaints)
@@ -68,7 +67,6 @@ def as_module(module: Any, arguments: dict[str, Any], service: Emulator | None =
 
 
 def writes(emulator: Emulator) -> list[Result]:
-    """The requests of the log that could change something."""
     return [entry for entry in emulator.requests() if entry["method"] != "GET"]
 
 
@@ -81,11 +79,11 @@ def labels(emulator: Emulator) -> list[str]:
 
 
 def _aligned(predicted: Any, real: Any) -> tuple[Any, Any]:
-    """Both without what only the service knows about a client."""
+    """Return both values without the members that only the service knows."""
     if not isinstance(predicted, dict) or not isinstance(real, dict):
         return predicted, real
     if "key_fingerprint" in predicted and predicted["id"] is None:
-        # Of a client that is still to be created, no more than its label is known.
+        # Check mode knows only the label of a new client.
         return predicted["label"], real["label"]
     forecast, done = dict(predicted), dict(real)
     if "key_fingerprint" in predicted:
@@ -97,9 +95,9 @@ def _aligned(predicted: Any, real: Any) -> tuple[Any, Any]:
 
 
 def assert_predicted(predicted: Result, real: Result) -> None:
-    """Check mode predicted what the run then did: `changed`, the objects, the diff."""
+    """Assert that check mode predicted the result of the run."""
     forecast, done = _aligned({**predicted, "api_usage": None}, {**real, "api_usage": None})
-    # What is paid is shown before.
+    # Only check mode shows the cost.
     assert forecast.pop("cost", "Clients: ").startswith("Clients: ") and "cost" not in done
     owners = forecast.pop("key_owners", {}), done.pop("key_owners", {})
     assert forecast == done
@@ -109,7 +107,7 @@ def assert_predicted(predicted: Result, real: Result) -> None:
 
 
 def run_all_forms(emulator: Emulator, module: Module, *, changes: bool = True, **options: Any) -> Result:
-    """Check mode, a run, and the run again, which changes nothing. Returns the result of the first run."""
+    """Run in check mode, then twice. Assert that the second run changes nothing. Return the result of the first run."""
     before = emulator.clients()
     emulator.clear_log()
     predicted = go(emulator, module, check_mode=True, **options)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Callback that writes each result of a run as a line of JSON, so that tests read results rather than the screen."""
+"""Write each result of a run as a line of JSON."""
 
 import gc
 import json
@@ -22,10 +22,9 @@ name: record
 type: notification
 short_description: Record results for tests
 description:
-  - Writes each result to the file that the environment variable FLEET_RECORD names, and all that callbacks can see of
-    tasks and results, as text, to the one that FLEET_SEEN names, if it is set.
+  - Writes each result to the file FLEET_RECORD. Writes all strings of tasks and results to the file FLEET_SEEN, if set.
 """
-# What leads away from a task or result, to variables that are the user's own, or to all of Python.
+# Objects of these types lead from a task to other variables, or to all of Python.
 _LEFT_OUT = (
     *(DataLoader, InventoryManager, VariableManager, Group, Host),
     *(int, float, type, types.FunctionType, types.ModuleType),
@@ -38,7 +37,7 @@ class CallbackModule(CallbackBase):
     CALLBACK_NAME = "record"
     CALLBACK_NEEDS_ENABLED = True
 
-    # Only there if it is of use: ansible-core takes a tenth of a second to warn that it is deprecated.
+    # ansible-core takes a tenth of a second for a warning about this method, so few runs have the method.
     if os.environ.get("FLEET_SEEN"):
 
         def v2_on_any(self, *args: t.Any, **options: t.Any) -> None:
@@ -74,7 +73,7 @@ def _fields(result: t.Any) -> list[t.Any]:
 
 
 def _texts(value: t.Any, known: dict[int, t.Any]) -> t.Iterator[str]:
-    """All texts that can be reached from a value."""
+    """Return all strings that can be reached from a value."""
     if isinstance(value, (str, bytes)):
         yield str(value)
     elif not isinstance(value, _LEFT_OUT) and id(value) not in known:
