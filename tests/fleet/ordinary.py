@@ -9,8 +9,8 @@ import typing as t
 import yaml
 
 # A case has plays, variables of its group GROUP, and files beside the playbook. The hosts are FIRST, SECOND and THIRD.
-# Expected are: label and text of the file of each host, more files with their label, hosts without a client, and a part
-# of the only warning. ROLE is monitor.cloud.monitor_agent. IMPORT and INCLUDE are tasks with this role.
+# The test compares label and text of the file of each host, more files with their label, hosts without a client, and a
+# part of the only warning. ROLE is monitor.cloud.monitor_agent. IMPORT and INCLUDE are tasks with this role.
 CASES: dict[str, dict[str, t.Any]] = yaml.safe_load(r"""
 the role and nothing else: {}
 
@@ -139,7 +139,7 @@ def hostile(name: str) -> dict[str, t.Any]:
     return {"play": {"tasks": [report, "IMPORT"]}, "files": {"library/facts.py": FACTS}}
 
 
-# The cases with an error. The member error is a part of the message. Hosts in configured get a client.
+# The cases with an error. ``error`` is a part of the message. The hosts with the numbers ``configured`` get a client.
 REFUSED: dict[str, dict[str, t.Any]] = yaml.safe_load(r"""
 one label: {vars: {monitor_agent_label: same}, error: &same The hosts FIRST and SECOND have the same label}
 in the play: {play: {vars: &p {monitor_agent_label: same}, roles: [ROLE]}, error: *same}

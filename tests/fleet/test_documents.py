@@ -151,7 +151,6 @@ class Reader:
             timeout=SECONDS,
             dimensions=(50, 200),
         )
-        # The exit code is None if a signal ended the command.
         return -1 if code is None else code, screen
 
     def follow(self, block: Block) -> None:
@@ -177,7 +176,6 @@ def is_run(text: str) -> bool:
 
 def examples(page: Path, part: int = 0) -> list[Block]:
     """Return the blocks of a page, or of one of its two parts, that run or are files."""
-    # The first line of a file is its path.
     run = [block for block in blocks(page) if is_run(block.text.partition("\n")[2] if block.file else block.text)]
     if not (heading := SECOND_PART.get(page.stem)):
         return run

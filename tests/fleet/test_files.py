@@ -31,7 +31,6 @@ def test_cloned_hosts_are_reported_and_fixed(four: Local) -> None:
     }
     for name in ("web-1", "web-2"):
         four.write(name, text_of(four, "web-1"))
-    # The template writes another form.
     four.write("db-1", f'Key: "{four.service.clients()[0]["api_key"]}"\n')
     four.write("db-2", f"install_code={UNKNOWN[::-1]}\napi_key={UNKNOWN}\n")
     steps = converge(four, changes={"web-2", "db-1", "db-2"})

@@ -106,17 +106,6 @@ def unpack_rust() -> None:
         subprocess.run(["sh", "-c", build], stdin=subprocess.DEVNULL, check=True)
 
 
-# The plugin makes the command of community.general.sudosu.
-SUDOSU = """
-from ansible.plugins.become import BecomeBase
-DOCUMENTATION = '{options: {become_user: {vars: [{name: ansible_become_user}]}, become_pass: {}, become_flags: {}}}'
-class BecomeModule(BecomeBase):
-    name = "community.general.sudosu"
-    def build_become_command(self, cmd, shell):
-        super().build_become_command(cmd, shell)
-        return cmd and f"sudo su -l {self.get_option('become_user')} {self._build_success_command(cmd, shell)}"
-"""
-
 # Columns by kind: commands in the root directory before the host starts, variables for each way to connect.
 KINDS: dict[str, tuple[str, list[Variables]]] = {
     "Alpine, OpenWrt: only busybox": (_BUSYBOX, [{}]),
@@ -136,13 +125,6 @@ KINDS: dict[str, tuple[str, list[Variables]]] = {
         ],
     ),
     "sudo with `requiretty`": (_USERS, [{**_TERMINAL, "ansible_pipelining": True}]),
-    "sudo with su, `community.general.sudosu`": (
-        _USERS,
-        [
-            _become(ansible_become_method="sudosu", ansible_become_user=f"root-in-{shell}")
-            for shell in ("fish", "bsd-csh")
-        ],
-    ),
     "su": (_USERS, [_SU]),
     # Core has no plugin for doas. Sudo with these settings makes the same command.
     "doas": (_USERS, [_become("doas", ansible_become_exe="doas", ansible_become_flags="-n")]),
@@ -187,9 +169,6 @@ def test_each_kind_of_host(controllers: Callable[..., Controller], machines: Cal
         pytest.skip(f"{' and '.join(absent)} not installed")
     unpack_rust()
     controller, roots, kinds = controllers(), dict[str, Path](), dict[str, str]()
-    plugin = controller.directory / "become_plugins" / "sudosu.py"
-    plugin.parent.mkdir()
-    plugin.write_text(SUDOSU, encoding="utf-8")
     controller.group_vars.update(VARIABLES)
     for number, (kind, (prepare, ways)) in enumerate(KINDS.items()):
         (host,) = machines("kind", prepare=prepare)
@@ -204,7 +183,6 @@ def test_each_kind_of_host(controllers: Callable[..., Controller], machines: Cal
     for options, status, calls in STEPS:
         run = controller.run(role_play(controller), *options, ANSIBLE_FORKS="10", ANSIBLE_TIMEOUT="60")
         assert not found_in(run.output, plain_secrets(controller.service))
-        # The second task runs only on hosts that differ.
         statuses = {**run.statuses(INSPECT), **run.statuses()}
         if "create_client" in calls:
             clients = {client["label"]: client for client in controller.service.clients()}

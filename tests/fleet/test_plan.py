@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.support.runs import ROLLOUT, Local
+from ansible_collections.monitor.cloud.tests.support.runs import ROLLOUT, Local, texts
 from ansible_collections.monitor.cloud.tests.support.steps import configured, labels, role_play, text_of
 
 _NO_SERVICE = (
@@ -49,16 +49,10 @@ def test_a_host_that_cannot_run_the_agent_gets_no_client(emulator: Emulator, tmp
     assert configured(controller) == cases.keys() - failures.keys()
 
 
-def _renamed(controller: Local, old: str = "old-1") -> str:
-    """Write a file with the key of a client of this label on web-1, and return the content."""
-    [client] = controller.service.seed(labels=[old])
-    text = f"install_code={client['install_code']}\napi_key={client['api_key']}\n"
-    controller.write("web-1", text)
-    return text
-
-
 def test_a_renamed_host_gets_no_new_client(pair: Local) -> None:
-    text = _renamed(pair)
+    pair.service.seed(labels=["old-1"])
+    text = texts(pair.service.clients())["old-1"]
+    pair.write("web-1", text)
     for options in (["--check"], []):
         run = pair.run(ROLLOUT, *options)
         message = run.failures()["web-1"]
@@ -77,7 +71,7 @@ def test_a_renamed_host_gets_no_new_client(pair: Local) -> None:
 
 def test_two_names_of_one_machine_do_not_swap_its_key(pair: Local) -> None:
     pair.host_vars["web-2"]["monitor_agent_config_path"] = str(pair.path("web-1"))
-    texts = set()
+    contents = set()
     # The hosts run at once with 5 forks, and one after the other with 1 fork.
     for forks in ("5", "1", "5"):
         run = pair.run(ROLLOUT, "--forks", forks)
@@ -85,8 +79,8 @@ def test_two_names_of_one_machine_do_not_swap_its_key(pair: Local) -> None:
         other = "web-1" if host == "web-2" else "web-2"
         assert f"{other} and {host} are one machine: {pair.path('web-1')} has the key of {other}" in message
         assert configured(pair) == {other}
-        texts.add(pair.read(other))
-    assert len(texts) == 1
+        contents.add(pair.read(other))
+    assert len(contents) == 1
     # Two agents of one machine have different paths.
     pair.host_vars["web-2"]["monitor_agent_config_path"] += ".second"
     pair.succeed()

@@ -25,7 +25,6 @@ def loopback(directory: Path) -> Files:
 
 
 def all_kinds(directory: Path) -> Kinds:
-    # The authorities differ only in their keys.
     name: dict[str, Any] = {"organization_name": "monitor.cloud", "organization_unit_name": "Tests"}
     authority, other, own = (trustme.CA(**name) for _number in range(3))
     path = directory / "authority.pem"

@@ -107,7 +107,6 @@ CALLS: dict[str, tuple[Any, dict[str, Any], tuple[str, str]]] = {
 for _noun, _rows in contract_examples().items():
     CALLS[f"{_noun}s"] = (info_module(_noun), {}, ("GET", f"{_noun}s"))
     CALLS[_noun] = (info_module(_noun), {"id": _rows[0]["id"]}, ("GET", _rows[0]["id"]))
-# These calls have each method, with and without a token.
 ONE_OF_EACH = {
     name: CALLS[name]
     for name in ("list, register", "view", "create one", "rename", "delete", "switch", "tiers", "regions")

@@ -85,12 +85,9 @@ class Listener:
         with contextlib.suppress(OSError), plain:
             plain.settimeout(60)
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            self.serve(plain)
-
-    def serve(self, plain: socket.socket) -> None:
-        connection = self.secured(plain)
-        while (request := self.read(connection)) and self.converse(connection, request):
-            pass
+            connection = self.secured(plain)
+            while (request := self.read(connection)) and self.converse(connection, request):
+                pass
 
     def secured(self, plain: socket.socket) -> socket.socket:
         return self._tls.wrap_socket(plain, server_side=True) if self._tls else plain
