@@ -112,13 +112,13 @@ def test_another_task_can_notify_the_handler_before_the_role_has_run(one: Contro
     """Neither the service nor the output gets the token of the environment of the play."""
     agent, flush = with_agents(one), "- ansible.builtin.meta: flush_handlers\n"
     token = agent.service.tokens["read_write"]
-    play = agent.tasks(
-        f"- ansible.builtin.command: touch {CONFIG}\n  notify: {HANDLER}\n{flush}{ROLE}",
-        play=f"environment: {{MONITOR_API_TOKEN: {token}, SHOWN: 'yes'}}",
-    )
-    run = agent.succeed(play, "-vvvvv")
+    environment = f"environment: {{MONITOR_API_TOKEN: {token}, SHOWN: 'yes'}}"
+    tasks = f"- ansible.builtin.command: touch {CONFIG}\n  notify: {HANDLER}\n{flush}{ROLE}"
+    run = agent.succeed(agent.tasks(tasks, play=environment))
     assert run.changed_hosts(HANDLER) == {"web-1"}
     assert run_with_their_configuration(agent) == {"web-1"}
+    agent.hosts["web-1"].run(f"chmod 644 {CONFIG}")
+    run = agent.succeed(agent.tasks(ROLE, play=environment), "-vvvvv")
     for shown in (agent.hosts["web-1"].read("/opt/agent-environment") or "", run.output):
         assert "SHOWN=yes" in shown and token not in shown
 
