@@ -75,7 +75,7 @@ def started(
     controller: Controller, playbook: str, *options: str, **environment: str
 ) -> Iterator[tuple[subprocess.Popen[str], Path]]:
     """A run that is on its way, and its record. It ends with the test, however that ends."""
-    process, record = controller.start(playbook, *options, ANSIBLE_FORKS="20", **environment)
+    process, record = controller.start(playbook, *options, errors=subprocess.STDOUT, ANSIBLE_FORKS="20", **environment)
     try:
         yield process, record
     finally:
