@@ -2,8 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Bad input gets a clear error before the first write, in check mode as well."""
+"""Invalid input gives an error before the first write, in check mode too."""
 
+import math
 import re
 from itertools import product
 from typing import Any
@@ -25,7 +26,7 @@ from ansible_collections.monitor.cloud.tests.support.tasks import Module, as_mod
 
 
 def _refusal(emulator: Emulator, module: Module, **options: Any) -> str:
-    """The one message that check mode and the run give, neither having written."""
+    """Return the message of check mode and of the run. Neither writes."""
     messages = [failed(emulator, module, check_mode=check_mode, **options) for check_mode in (True, False)]
     assert writes(emulator) == []
     assert messages[0] == messages[1]
@@ -51,6 +52,9 @@ _ID = "is not valid. Give an id that the service lists."
         ("api_token", ["secret-0123\n", " secret-0123", "secret-…"], "api_token has a character that tokens do not"),
         ("brand", ["mon/itor"], "brand 'mon/itor' must be the product name"),
         ("page_size", [0], "page_size must be at least 1, not 0"),
+        # A timer accepts neither infinity nor more than a day; with NaN, retries would never end.
+        ("timeout", [math.inf, 86401.0], "timeout must be more than 0 seconds"),
+        ("retry_timeout", [math.nan], "timeout must be more than 0 seconds"),
         ("label_pattern", ["*web"], "label_pattern '*web' is not a valid regular expression"),
         *(("id", [value], f"id {value!r} {_ID}") for value in ("", ".", "..")),
     ],
@@ -58,7 +62,6 @@ _ID = "is not valid. Give an id that the service lists."
 def test_what_is_refused_before_the_first_request(
     emulator: Emulator, option: str, values: list[Any], message: str
 ) -> None:
-    """Options of the connection also by a module that sends no token."""
     of_one: dict[str, Any] = {"label_pattern": (monitor_client_info,), "id": (region_info, monitor_subscription_info)}
     for module, value in product(of_one.get(option, (monitor_client_info, region_info)), values):
         assert _refusal(emulator, module, **{option: value}).startswith(message)
@@ -86,7 +89,6 @@ def test_what_is_refused_before_the_first_request(
 def test_what_is_refused_before_the_first_write(
     emulator: Emulator, module: Module, options: dict[str, Any], message: str
 ) -> None:
-    """All refusals of labels and plans: the unit tests of _clients."""
     emulator.set_plan("monitor-3")
     emulator.seed(labels=["old1", "web1", "web2"])
     assert _refusal(emulator, module, **options).startswith(message)
@@ -117,16 +119,15 @@ def test_each_option_of_the_connection_is_read_from_the_environment(
 
 
 def test_an_empty_variable_of_the_environment_is_not_set(emulator: Emulator, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Job runners set variables whose value is missing."""
+    """A job runner sets a variable without a value to an empty string."""
     for name in CONNECTION_OPTIONS:
         monkeypatch.setenv(f"MONITOR_{name.upper()}", "")
-    # White space around the address does not matter.
     address = f" {emulator.base_url}/\n"
     assert as_module(monitor_client_info, {"base_url": address}, emulator)[0]["clients"] == []
 
 
 def test_only_text_is_a_label(emulator: Emulator) -> None:
-    """YAML reads 1.10 as 1.1, and 0123 as 83. A list that was made a text would be pruned."""
+    """YAML reads 1.10 as 1.1, and 0123 as 83. If a list became one label, prune would delete its clients."""
     emulator.seed(labels=["web1", "web2"])
     surplus = {"prune": True, "prune_pattern": "web.*", "prune_limit": 2}
     for label, message in ((1.1, "is not text. Put it in quotes."), (["web1", "web2"], "is a list or dictionary")):

@@ -2,15 +2,11 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Retries and failures: of one label and of many, of connections, and with concurrent writers.
-
-Any task with any fault: tests/faults/test_sequences.py.
-"""
+"""Retries and failures of labels and of connections; concurrent writers."""
 
 import json
 import socket
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,7 +15,6 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service import http
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import TaskFailure
 from ansible_collections.monitor.cloud.plugins.modules import monitor_client, monitor_clients
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.support.certificates import loopback
 from ansible_collections.monitor.cloud.tests.support.secrets import found_in, plain_secrets
 from ansible_collections.monitor.cloud.tests.support.servers import Account, Listener, Open
 from ansible_collections.monitor.cloud.tests.support.tasks import failed, go, labels
@@ -30,7 +25,7 @@ pytestmark = pytest.mark.usefixtures("quick_backoff")
 
 
 def test_a_refusal_of_one_label_does_not_stop_the_others(emulator: Emulator) -> None:
-    """Observed: "label", "errors". Refused by the service, for the label or another reason, or by a gateway."""
+    """Observed: "label", "errors". The service refuses a label for several reasons, a gateway for no reason."""
     emulator.configure(strict_labels=True)
     faults: dict[str, Any] = {
         "web3": {"kind": "html", "status": 400},
@@ -39,7 +34,7 @@ def test_a_refusal_of_one_label_does_not_stop_the_others(emulator: Emulator) -> 
     }
     for label, fault in faults.items():
         emulator.fault(**fault, operation="create_client", match={"label": label}, times=-1)
-    # One after the other: three refusals in a row that are not of the label alone would end the task.
+    # Three refusals in a row that do not name the field label would end the task, so use one worker.
     bad = ["web 1", "web 2", "web 3"]
     options: dict[str, Any] = {"labels": ["web1", *faults, *bad, "web6"], "concurrency": 1, "retry_timeout": 0.3}
     result = go(emulator, monitor_clients, **options, include_keys=True, allow_failures=True)
@@ -66,7 +61,7 @@ def test_a_fault_of_every_label_ends_the_task_early(emulator: Emulator, status: 
     desired = [f"web{number:02}" for number in range(100)]
     with pytest.raises(TaskFailure) as failed:
         go(emulator, monitor_clients, labels=desired, concurrency=2, retry_timeout=0.0)
-    # One more may be under way when the last of them comes in.
+    # The second worker may send one more request.
     assert len(emulator.requests("create_client")) <= most + 1
     assert list(failed.value.details["failures"]) == desired
     assert "The same happened to 'web01', 'web02'" in str(failed.value)
@@ -85,7 +80,7 @@ def test_a_create_of_unknown_outcome_is_reported_as_such(emulator: Emulator) -> 
 
 
 def test_a_create_that_is_listed_late_counts_as_created(emulator: Emulator, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The list does not have it yet, and the next create gets the error that the label is taken."""
+    """The service creates the client after the time-out. The second create request gets the error 400."""
     monkeypatch.setattr(http, "_FIRST_BACKOFF", 2.0)
     monkeypatch.setattr("random.uniform", lambda least, most: most)
     emulator.fault(operation="create_client", kind="slow", seconds=1.0)
@@ -102,17 +97,13 @@ def test_rate_limit_in_seconds_is_obeyed_once_for_all_workers(emulator: Emulator
     desired = [f"web{number:02}" for number in range(40)]
     result = go(emulator, monitor_clients, labels=desired, retry_timeout=10.0)
     assert result["created"] == desired
-    # Eight workers that waited one by one would have waited for eight seconds.
     assert 1 <= result["api_usage"]["waited"] < 4
     assert len(emulator.requests("create_client")) == 41
 
 
-# Concurrent writers
-
-
 @pytest.mark.parametrize("settings", [{"duplicate_status": 409}, {"duplicate_reason": "Taken"}, {}], ids=str)
 def test_another_controller_creates_while_the_list_is_late(emulator: Emulator, settings: dict[str, Any]) -> None:
-    """Observed: "duplicate label": the list does not show the clients yet, then their creates are refused."""
+    """Observed: "duplicate label". The first list misses the clients, then the service refuses to create them."""
     emulator.configure(**settings, list_lag=1)
     emulator.seed(labels=["web1", "web2"])
     result = go(emulator, monitor_clients, labels=["web1", "web2", "web3"])
@@ -121,7 +112,7 @@ def test_another_controller_creates_while_the_list_is_late(emulator: Emulator, s
     emulator.seed(labels=["web4"])
     one = go(emulator, monitor_client, label="web4")
     assert (one["changed"], one["client"]["id"]) == (False, emulator.clients()[-1]["id"])
-    # The label of a create of unknown outcome may be taken by that create.
+    # The create request without a response takes the label itself.
     emulator.configure(list_lag=4)
     emulator.fault(kind="lost_response", operation="create_client")
     assert sorted(go(emulator, monitor_clients, labels=["web5", "web6"])["created"]) == ["web5", "web6"]
@@ -130,7 +121,7 @@ def test_another_controller_creates_while_the_list_is_late(emulator: Emulator, s
 
 @pytest.mark.parametrize("check_mode", [True, False])
 def test_a_client_that_is_listed_and_deleted_is_created_anew(emulator: Emulator, check_mode: bool) -> None:
-    """Observed: "a list that changes while it is read". A client that only the list shows is read by its id first."""
+    """Observed: "a list that changes while it is read". With `verify`, the module reads each listed client by its id."""
     emulator.seed(labels=["web1", "web2"])
     emulator.configure(lists_deleted=True)
     go(emulator, monitor_clients, labels=["web1"], state="absent")
@@ -144,20 +135,7 @@ def test_a_client_that_is_listed_and_deleted_is_created_anew(emulator: Emulator,
     assert result["clients"]["web1"]["id"] == (None if check_mode else emulator.clients()[-1]["id"])
 
 
-def test_a_service_that_shows_clients_in_lists_only_keeps_them(emulator: Emulator) -> None:
-    """The create reports that the label is taken, so the listed client counts."""
-    emulator.seed(labels=["web1"])
-    for status in (403, 404):
-        emulator.fault(kind="status", operation="get_client", status=status)
-        result = go(emulator, monitor_clients, labels=["web1"], verify=True)
-        assert (result["created"], result["unchanged"]) == ([], ["web1"])
-
-
-# Connections that are refused, or that end early
-
-
 def test_a_wrong_port_is_given_up_within_seconds(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A closed port, or a service that does not speak HTTP. A later outage is retried."""
     monkeypatch.setattr(http, "_FIRST_CONTACT", 1.0)
     with socket.create_server(("127.0.0.1", 0)) as server:
         closed = server.getsockname()[1]
@@ -168,23 +146,3 @@ def test_a_wrong_port_is_given_up_within_seconds(opened: Open, monkeypatch: pyte
         assert message.startswith(f"Could not list the clients: no response: {error}"), message
         assert "Check base_url, the network, the proxy of the environment" in message
         assert "Gave up after 1 s" in message
-
-
-class Restarting(Listener):
-    """A service that ends the first connection in its handshake of TLS."""
-
-    def secured(self, plain: socket.socket) -> socket.socket:
-        if self.connections == 1:
-            plain.recv(65536)
-            raise ConnectionAbortedError
-        return super().secured(plain)
-
-
-def test_a_connection_that_ends_in_its_handshake_is_made_again(opened: Open, tmp_path: Path) -> None:
-    account, certificate = Account(), loopback(tmp_path)
-    server = opened(Restarting, account.respond, tls=certificate)
-    account.base_url = f"https://127.0.0.1:{server.port}/v4"
-    service: Any = account
-    assert go(service, monitor_client, label="web2", ca_path=certificate[0])["changed"] is True
-    assert [request.method for request in server.requests] == ["GET", "GET", "POST"]
-    assert server.connections == 2

@@ -26,47 +26,40 @@ from ansible_collections.monitor.cloud.tests.support.tasks import (
     writes,
 )
 
-_OTHER_ID = "the service returned the id 1 instead of 2"
 pytestmark = pytest.mark.usefixtures("quick_backoff")
 
-
 _SURPLUS: dict[str, Any] = {"prune": True, "prune_pattern": "old.*"}
+_ABSENT = {"labels": ["web2", "web3"], "state": "absent", "concurrency": 1}
 
 
 @pytest.mark.parametrize(
-    ("module", "options"),
+    ("operation", "module", "options", "problem"),
     [
-        (monitor_client, {"label": "web2", "state": "absent"}),
-        (monitor_client, {"id": 2, "label": "www2"}),
-        (monitor_client_info, {"id": 2}),
-        (monitor_clients, {"labels": ["web2", "web3"], "state": "absent", "concurrency": 1}),
-        (monitor_clients, {"labels": ["web1", "new1"], "prune": True, "prune_pattern": "web.*"}),
+        ("get_client", monitor_client, {"label": "web2", "state": "absent"}, "the id 1 instead of 2"),
+        ("get_client", monitor_client_info, {"id": 2}, "the id 1 instead of 2"),
+        ("get_client", monitor_clients, _ABSENT, "the id 1 instead of 2"),
+        ("get_client", monitor_clients, {"labels": ["new1"], **_SURPLUS}, "the id 1 instead of 4"),
+        ("update_client", monitor_client, {"id": 2, "label": "www2"}, "the id 1 instead of 2"),
+        (
+            "update_client",
+            monitor_clients,
+            {"labels": [], "renames": {"web2": "www2"}, **_SURPLUS},
+            "the id 1 instead of 2",
+        ),
+        ("create_client", monitor_client, {"label": "web9"}, "the label 'web1' instead of 'web9'"),
     ],
 )
-def test_a_read_by_id_that_returns_another_client(emulator: Emulator, module: Module, options: dict[str, Any]) -> None:
-    emulator.seed(labels=["web1", "web2", "web3"])
-    emulator.fault(kind="edit", operation="get_client", add={"id": 1}, times=-1)
-    assert _OTHER_ID in failed(emulator, module, **options)
-    assert writes(emulator) == []
-
-
-def test_a_rename_that_returns_another_client(emulator: Emulator) -> None:
-    emulator.seed(labels=["web1", "web2", "old1"])
-    emulator.fault(kind="edit", operation="update_client", add={"id": 1}, times=-1)
-    message = failed(emulator, monitor_client, id=2, label="www2")
-    assert _OTHER_ID in message and "The service may have made the change" in message
-    message = failed(emulator, monitor_clients, labels=["new1"], renames={"old1": "web3"}, **_SURPLUS)
-    assert "the service returned the id 1 instead of 3" in message
-    assert [entry["operation"] for entry in writes(emulator)] == ["update_client"] * 2
-
-
-def test_a_create_that_returns_a_client_of_before_names_none_for_deletion(emulator: Emulator) -> None:
-    """A gateway mixed two responses up: the client may be that of a host."""
-    (old,) = emulator.seed(labels=["old1"])
-    emulator.fault(kind="edit", operation="create_client", add={"id": old["id"], "label": "old1"})
-    message = failed(emulator, monitor_client, label="web1")
-    assert "the service returned the label 'old1' instead of 'web1'" in message
-    assert "Check base_url" in message and "delete" not in message
+def test_a_response_about_another_client(
+    emulator: Emulator, operation: str, module: Module, options: dict[str, Any], problem: str
+) -> None:
+    """The message never advises to delete a client that the task did not create."""
+    emulator.seed(labels=["web1", "web2", "web3", "old1"])
+    other = {"id": 1, "label": "web1"} if operation == "create_client" else {"id": 1}
+    emulator.fault(kind="edit", operation=operation, add=other, times=-1)
+    message = failed(emulator, module, **options)
+    assert problem in message and "delete it" not in message
+    assert ("The service may have made the change" in message) is (operation == "update_client")
+    assert [entry["operation"] for entry in writes(emulator)] == [operation] * (operation != "get_client")
 
 
 def test_a_create_that_returns_another_label(emulator: Emulator) -> None:
