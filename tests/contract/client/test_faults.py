@@ -121,7 +121,7 @@ def test_another_controller_creates_while_the_list_is_late(emulator: Emulator, s
 
 @pytest.mark.parametrize("check_mode", [True, False])
 def test_a_client_that_is_listed_and_deleted_is_created_anew(emulator: Emulator, check_mode: bool) -> None:
-    """Observed: "a list that changes while it is read". With `verify`, the module reads each listed client by its id."""
+    """Observed: "a list that changes while it is read". `verify` reads each listed client by its id."""
     emulator.seed(labels=["web1", "web2"])
     emulator.configure(lists_deleted=True)
     go(emulator, monitor_clients, labels=["web1"], state="absent")

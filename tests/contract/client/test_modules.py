@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The modules, option by option: check mode, run, run again, undo."""
+"""The options of the modules in check mode, in a run and in a second run."""
 
 from typing import Any
 
@@ -27,9 +27,6 @@ from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 _WEB: dict[str, Any] = {"prune": True, "prune_pattern": "web.*"}
 _RENAME = {"renames": {"web1": "www1"}}
 RESOURCES = [value for value in vars(resources).values() if isinstance(value, Resource)]
-
-
-# One client
 
 
 @pytest.mark.parametrize(
@@ -57,7 +54,7 @@ def test_present_and_absent_by_label_and_id(
 
 
 def test_check_mode_gives_a_new_client_placeholders_as_keys(emulator: Emulator) -> None:
-    """So that a template that uses the keys can be predicted."""
+    """With placeholders, check mode can render templates that use the keys."""
     one = go(emulator, monitor_client, label="web1", include_keys=True, check_mode=True)["client"]
     many = go(emulator, monitor_clients, labels=["web1"], include_keys=True, check_mode=True)["clients"]["web1"]
     assert one == many and one["api_key"] == one["install_code"] == PREDICTED and one["key_fingerprint"] is None
@@ -69,7 +66,7 @@ SCHEMAS = yaml.safe_load((CHECKOUT / "docs" / "openapi.yaml").read_text(encoding
 
 @pytest.mark.parametrize("name", SCHEMAS["ClientInput"]["properties"])
 def test_each_field_that_can_be_set(emulator: Emulator, name: str) -> None:
-    """Set each field that the contract lets callers set: on a new client, then on one that exists."""
+    """Set the field on a new client, then on an existing client."""
     first: dict[str, Any] = {name: "first-1"}
     second: dict[str, Any] = {name: "second-2"}
     created = run_all_forms(emulator, monitor_client, **{"label": "web1", **first})["client"]
@@ -79,9 +76,6 @@ def test_each_field_that_can_be_set(emulator: Emulator, name: str) -> None:
     assert "first-1" in str(updated["diff"]["before"]) and "second-2" in str(updated["diff"]["after"])
     run_all_forms(emulator, monitor_client, changes=False, id=created["id"])
     run_all_forms(emulator, monitor_client, id=created["id"], **first)
-
-
-# Many clients
 
 
 def _lists(result: dict[str, object]) -> dict[str, object]:
@@ -108,7 +102,7 @@ def _lists(result: dict[str, object]) -> dict[str, object]:
 def test_what_is_done(
     emulator: Emulator, there: list[str], options: dict[str, Any], expected: dict[str, list[str]]
 ) -> None:
-    # Full, so that a prune has to make room first.
+    # The plan is full, so the module must delete clients before it creates clients.
     emulator.set_plan("monitor-3")
     emulator.seed(labels=there)
     result = run_all_forms(emulator, monitor_clients, changes=bool(expected.keys() - {"unchanged"}), **options)
@@ -120,24 +114,18 @@ def test_what_is_done(
     assert list(result["clients"]) == ([] if "state" in options else kept)
 
 
-# The plan
-
-
 def test_plan_info(emulator: Emulator) -> None:
     emulator.seed(2)
     free = go(emulator, monitor_plan_info, token="read_only")
     expected = {"changed": False, "plan": {}, "free": True, "clients_used": 2, "clients_included": None}
     assert {**free, "api_usage": None} == {**expected, "api_usage": None}
     emulator.set_plan("monitor-10")
-    # Where the service does not report the number of clients, they are listed.
+    # If the service does not report the number of clients, the module counts the clients of the list.
     emulator.fault(kind="edit", operation="list_clients", add={"results": None}, times=-1)
     paid = go(emulator, monitor_plan_info, check_mode=True)
     shown = [paid["plan"]["id"], *(paid[name] for name in ("free", "clients_used", "clients_included"))]
     assert shown == ["monitor-10", False, 2, 10]
     assert "clients_used" not in go(emulator, monitor_plan_info, count_clients=False)
-
-
-# The info modules, which change nothing, in check mode or without
 
 
 @pytest.mark.parametrize("resource", RESOURCES, ids=lambda resource: resource.noun)
@@ -161,7 +149,7 @@ def test_which_clients_are_read(emulator: Emulator) -> None:
 
 
 def test_one_region_shows_all_that_the_whole_list_shows(emulator: Emulator) -> None:
-    """Observed: "region availability of one region": one record, or an array of all."""
+    """Observed: "region availability of one region"."""
     assert all("availability" not in region for region in go(emulator, region_info, token=None)["regions"])
     everywhere = go(emulator, region_info, token=None, include_availability=True)["regions"]
     assert all(record["region"] == each["id"] for each in everywhere for record in each["availability"])

@@ -2,10 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Secrets are not shown: no token, key or install code in messages and in the details of failed tasks.
-
-Results of all modules: tests/faults, by the checks of each run.
-"""
+"""Messages, results and details of failed tasks show no token, key or install code."""
 
 import functools
 import json
@@ -31,7 +28,7 @@ _ERROR = {"body": {"errors": [{"field": "of TOKEN\n", "reason": "a\nb"}]}}
     ("kind", "status", "fault", "shown"),
     [
         ("html", 403, {"body": "Bearer TOKEN is not welcome"}, "not JSON but 'Bearer <token> is not welcome'"),
-        # Where an excerpt ends within the token.
+        # The excerpt of the page ends within the token.
         *(("html", 403, {"body": "." * start + "TOKEN" + "." * 200}, "...") for start in range(40, 130, 15)),
         ("status", 409, _ERROR, "the service returned 409: of <token>: a b (GET"),
         ("status", 302, {"headers": {"Location": "https://sso.example.com/TOKEN/x"}}, "example.com/<token>/x"),
@@ -63,21 +60,18 @@ def test_a_response_that_echoes_the_token_is_redacted(
 def test_a_response_that_echoes_a_key_is_redacted(
     emulator: Emulator, module: Any, operation: str, options: dict[str, Any]
 ) -> None:
-    """In messages, reasons by label, and warnings. Other results: tests/faults/test_input.py."""
     emulator.seed(labels=["web1"])
     (client,) = emulator.clients()
     body = {"errors": [{"field": "x", "reason": "{api_key} and {install_code}".format(**client)}]}
     emulator.fault(kind="status", status=403, body=body, operation=operation, times=-1)
     output, printed = as_module(module, options, emulator)
-    # By which core, since 2.22, learns what to mask in all that it displays.
+    # Core 2.22 and later reads secrets to redact from this key.
     output.pop("_ansible_new_secrets", None)
     secrets = plain_secrets(emulator)
     assert len(secrets) > 3 and found_in(json.dumps(output), secrets) == []
     assert "<api_key of client 1> and <install_code of client 1>" in printed
     assert set(output["api_usage"]) == {"requests", "retries", "waited"}
 
-
-# Keys that the service masks: no mask is taken for a key
 
 _MASK_IN_KEY_FORM = "AAAAAAAA-BBBB-CCCC-DDDDEEEEFFFF0000"
 
@@ -132,7 +126,6 @@ def test_keys_that_only_the_list_masks_are_read_one_by_one(
                 assert (client["api_key"], client["install_code"]) == keys[client["id"]]
                 assert client["keys_masked"] is False and "mask_reason" not in client
         assert len(emulator.requests("get_client")) <= reads
-    # Without keys in the result, no client is read for them.
     emulator.clear_log()
     go(emulator, module, **options)
     assert len(emulator.requests("get_client")) == ("id" in options)

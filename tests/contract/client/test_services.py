@@ -2,10 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Services of this family differ: the modules do their work with each of them. Docstrings name what was observed.
-
-And what refusals mean. Which requests carry the token: tests/faults/test_transport.py.
-"""
+"""Modules with services that differ. `Observed:` names a row of tests/emulator/README.md."""
 
 from collections import Counter
 from typing import Any
@@ -35,7 +32,6 @@ from ansible_collections.monitor.cloud.tests.support.tasks import (
 
 
 def _story(emulator: Emulator, **options: Any) -> None:
-    """The life of a few clients and of the plan, with each write operation."""
     run_all_forms(emulator, monitor_clients, labels=["web1", "web2"], **options)
     run_all_forms(emulator, monitor_clients, labels=["web2"], renames={"web1": "www1"}, **options)
     www1 = next(client for client in emulator.clients() if client["label"] == "www1")
@@ -58,13 +54,13 @@ def _story(emulator: Emulator, **options: Any) -> None:
     ids=["put", "204", "acme", "more fields"],
 )
 def test_all_operations_in_one_sequence(emulator: Emulator, settings: dict[str, Any]) -> None:
-    """Observed: "label on create", "product word": a label is always sent; paths, tiers and fields have the word."""
+    """Observed: "label on create", "product word"."""
     emulator.configure(**settings)
     _story(emulator, brand=settings.get("brand", "monitor"))
 
 
 def test_only_a_service_that_responds_with_405_gets_a_put(emulator: Emulator) -> None:
-    """Observed: "client update": it gets one POST, whatever the number of renames."""
+    """Observed: "client update". Only the first update of a process is a POST."""
     emulator.configure(update_verb="put_only")
     emulator.seed(3)
     renames = {label: f"new-{label}" for label in labels(emulator)}
@@ -81,7 +77,7 @@ def test_only_a_service_that_responds_with_405_gets_a_put(emulator: Emulator) ->
 
 
 def test_page_size_falls_back_once_per_process(emulator: Emulator) -> None:
-    """Observed: "page_size": 500, then 100, then none, whatever the service or a gateway names."""
+    """Observed: "page_size". The module asks for 500, then for 100, then for no size."""
     body = {"detail": [{"loc": ["query", "page_size"], "msg": "Must be 25-100"}]}
     refusal = {"kind": "status", "status": 422, "body": body, "operation": "list_clients"}
     emulator.seed(150)
@@ -101,7 +97,7 @@ def test_page_size_falls_back_once_per_process(emulator: Emulator) -> None:
     [("read_write", {"kind": "html", "status": 200}, "not JSON but"), ("no_plan", None, "account_access")],
 )
 def test_a_plan_that_cannot_be_read_blocks_no_create(emulator: Emulator, token: str, fault: Any, reason: str) -> None:
-    """Observed: "plan view without the grant": or the endpoint of the plan may be missing."""
+    """Observed: "plan view without the grant"."""
     if fault:
         emulator.fault(**fault, operation="get_plan", times=-1)
     for module, options in ((monitor_clients, {"labels": ["web1"]}), (monitor_client, {"label": "web2"})):
@@ -129,7 +125,7 @@ _GRANTS = "needs the scope acme:read_only and one of the grants account_access, 
 def test_missing_access_is_named(
     emulator: Emulator, token: str, settings: Any, module: Module, options: dict[str, Any], expected: str
 ) -> None:
-    """Observed: "statuses", "scopes of the token", "grant for a create": also with 401, which is not a bad token."""
+    """Observed: "statuses", "scopes of the token", "grant for a create"."""
     emulator.configure(**settings, brand="acme")
     emulator.tokens["wrong"] = "wrong-token-0123456789"
     message = failed(emulator, module, token=token, brand="acme", **options)
@@ -151,7 +147,7 @@ def test_check_mode_warns_of_a_missing_scope(emulator: Emulator) -> None:
 
 
 def test_a_client_that_is_gone_when_it_is_deleted(emulator: Emulator) -> None:
-    """Observed: "statuses": 404 or 410 on delete means that it is done."""
+    """Observed: "statuses"."""
     emulator.seed(labels=["web1", "web2"])
     for status, label in ((404, "web1"), (410, "web2")):
         emulator.fault(kind="status", status=status, operation="delete_client", match={"label": label})
@@ -160,7 +156,7 @@ def test_a_client_that_is_gone_when_it_is_deleted(emulator: Emulator) -> None:
 
 @pytest.mark.parametrize("operation", ["get_client", "delete_client"])
 def test_404_of_a_gateway_does_not_mean_that_a_client_is_gone(emulator: Emulator, operation: str) -> None:
-    """Observed: "errors": a gateway in front responds with its own pages."""
+    """Observed: "errors"."""
     emulator.seed(labels=["web1"])
     hint = "the service returned 404: .* Check brand and base_url."
     for page in ({"kind": "html"}, {"kind": "status", "body": {"message": "no route"}}):

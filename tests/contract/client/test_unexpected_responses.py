@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Responses about something else than what was requested, or empty; lists that are incomplete or late."""
+"""Responses about another client, empty responses, and lists that are incomplete or late."""
 
 from typing import Any
 
@@ -30,6 +30,7 @@ pytestmark = pytest.mark.usefixtures("quick_backoff")
 
 _SURPLUS: dict[str, Any] = {"prune": True, "prune_pattern": "old.*"}
 _ABSENT = {"labels": ["web2", "web3"], "state": "absent", "concurrency": 1}
+_RENAME = {"labels": ["new1"], "renames": {"web2": "www2"}, **_SURPLUS}
 
 
 @pytest.mark.parametrize(
@@ -40,12 +41,7 @@ _ABSENT = {"labels": ["web2", "web3"], "state": "absent", "concurrency": 1}
         ("get_client", monitor_clients, _ABSENT, "the id 1 instead of 2"),
         ("get_client", monitor_clients, {"labels": ["new1"], **_SURPLUS}, "the id 1 instead of 4"),
         ("update_client", monitor_client, {"id": 2, "label": "www2"}, "the id 1 instead of 2"),
-        (
-            "update_client",
-            monitor_clients,
-            {"labels": [], "renames": {"web2": "www2"}, **_SURPLUS},
-            "the id 1 instead of 2",
-        ),
+        ("update_client", monitor_clients, _RENAME, "the id 1 instead of 2"),
         ("create_client", monitor_client, {"label": "web9"}, "the label 'web1' instead of 'web9'"),
     ],
 )
@@ -84,7 +80,7 @@ def test_a_label_that_clashes_by_case_or_white_space_is_named(emulator: Emulator
 
 @pytest.mark.parametrize("empty", [False, True])
 def test_a_rename_that_returns_another_label(emulator: Emulator, empty: bool) -> None:
-    """Observed: "statuses": 204 possible."""
+    """Observed: "statuses"."""
     emulator.seed(labels=["old1", "old2"])
     emulator.configure(label_form="lower_case")
     if empty:
@@ -96,9 +92,6 @@ def test_a_rename_that_returns_another_label(emulator: Emulator, empty: bool) ->
     assert "Client 1 now has the wrong value: update it again by its id (monitor_client)." in message
     assert "The service may have made the change" not in message
     assert [entry["operation"] for entry in writes(emulator)] == ["update_client"]
-
-
-# Lists
 
 
 @pytest.mark.parametrize(
@@ -121,11 +114,11 @@ def test_a_part_of_a_list_is_never_taken_for_the_whole(
 @pytest.mark.parametrize(
     ("reads", "results", "shown", "pages_read"),
     [
-        # As many entries came as were announced: the service itself counts that client twice.
+        # The service counts one client twice.
         ([["1 2 2"]], 3, [1, 2], 2),
-        # Without an order, lists are read until all clients were seen.
+        # Pages without an order: a client can be on two pages.
         ([["1 2", "2 3"], ["1 3", "3 1"], ["4 1", "1 4"]], 4, [1, 2, 3, 4], 6),
-        # The number is that of a page.
+        # The service announces the number of entries of a page.
         ([["1 2", "3 4"]], 2, [1, 2, 3, 4], 4),
     ],
 )
@@ -159,7 +152,6 @@ def test_a_client_without_a_label_does_not_block_the_account(emulator: Emulator)
 
 
 def test_a_label_that_is_taken_and_never_listed_is_an_error_at_once(emulator: Emulator) -> None:
-    """The list is read once more: retries would take all of retry_timeout."""
     emulator.seed(labels=["web1"])
     emulator.configure(list_lag=10_000)
     result = go(emulator, monitor_clients, labels=["web1", "web2"], allow_failures=True)
@@ -168,8 +160,6 @@ def test_a_label_that_is_taken_and_never_listed_is_an_error_at_once(emulator: Em
     assert "Label must be unique" in reason and "this token does not see it. Use a token that sees all" in reason
     assert len(emulator.requests("create_client")) == len(emulator.requests("list_clients")) == 2
 
-
-# Replicas that are late
 
 _NOT_FOUND = {"kind": "status", "status": 404, "body": {"errors": [{"reason": "Not found"}]}, "operation": "get_client"}
 
@@ -183,7 +173,7 @@ def test_a_listed_client_that_one_read_lacks_is_deleted(emulator: Emulator) -> N
 
 
 def test_a_rename_that_a_late_replica_shows_later_or_never(emulator: Emulator) -> None:
-    """The response has the old label; so do some reads of the client, or all."""
+    """The response to the update shows the old label. Reads show the old label twice or always."""
     emulator.seed(labels=["old1", "old2", "old3"])
     for number, times in ((1, -1), (2, 2)):
         fault = {"kind": "edit", "add": {"label": f"old{number}"}, "match": {"label": f"new{number}"}}
@@ -200,12 +190,9 @@ def test_a_rename_that_a_late_replica_shows_later_or_never(emulator: Emulator) -
     assert len(emulator.requests("update_client")) == 3
 
 
-# Empty responses: which shapes are errors, tests/unit/plugins/module_utils/_service/test_response.py
-
-
 @pytest.mark.parametrize("tier", ["monitor-10", "free"])
 def test_a_switch_of_the_plan_with_an_empty_response(emulator: Emulator, tier: str) -> None:
-    """Observed: "statuses", "plan null": 204 possible, and no switch to free. What the plan is then is read."""
+    """Observed: "statuses", "plan null". After an empty response, the module reads the plan."""
     emulator.set_plan("monitor-3")
     emulator.fault(kind="status", status=204, operation="update_plan")
     assert "the service confirmed 'monitor-3' instead" in failed(emulator, monitor_plan, subscription=tier)
@@ -215,7 +202,7 @@ def test_a_switch_of_the_plan_with_an_empty_response(emulator: Emulator, tier: s
 
 @pytest.mark.parametrize("body", ["{}", "null", ""])
 def test_an_empty_value_is_the_free_plan_and_a_done_delete(emulator: Emulator, body: str) -> None:
-    """A create without a value is found in the list."""
+    """If the response to a create request is empty, the module finds the client in the list."""
     emulator.seed(labels=["old1", "old2"])
     json_text = {"kind": "html", "status": 200, "body": body, "headers": {"Content-Type": "application/json"}}
     emulator.fault(**json_text, operation="get_plan", times=-1)
