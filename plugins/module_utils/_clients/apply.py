@@ -27,7 +27,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
 )
 from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import SUBSCRIPTION
 
-# If at least this many changes fail in a row, the failures probably have one cause: skip the other changes.
+# If at least three changes fail in a row, the failures probably have one cause: skip the other changes.
 _LEAST_IN_A_ROW = 3
 # Some services show clients only in lists, and respond with these statuses to a request for one client.
 _NOT_READABLE = (403, 404, 405, 501)
@@ -56,9 +56,9 @@ class ChangeResult(t.NamedTuple):
 
 
 def _read_by_id(api: Api, client: fields.Client) -> fields.Client:
-    """Read a client of a list again by its id, and return ``{}`` if the client was deleted.
+    """Read a listed client again by its id, and return ``{}`` if the client was deleted.
 
-    If the service shows clients only in lists, return the client of the list.
+    If the service shows clients only in lists, return the listed client.
     """
     try:
         return api.get_client(client["id"]) or {}
@@ -190,7 +190,7 @@ class _Worker:
 def views_of(
     api: Api, known: Sequence[fields.Client], clients: Sequence[fields.Client], *, include_keys: bool
 ) -> tuple[fields.Views, list[fields.Client]]:
-    """Return the views of ``clients``, and ``clients`` with their keys if the service shows the keys.
+    """Return :class:`fields.Views` for ``clients``, and ``clients`` with the keys that the service shows.
 
     ``known`` are all clients of the account. Some services mask keys only in lists, so with ``include_keys`` read each
     masked client by its id. If the first client that is read by its id is masked too, do not read the other clients.

@@ -28,7 +28,7 @@ PREDICTED = "assigned-when-the-client-is-created"
 # Characters that only masks contain. JSON can contain a lone surrogate (\ud800-\udfff), but a file cannot.
 _MASK_CHARACTERS = re.compile(r"[\s\x00-\x1f\x7f-\x9f*\[\]<>…•\ud800-\udfff]")
 _SHORTEST_KEY = 16
-# Characters that are not allowed in a key, because a character can be syntax of a configuration file, or invisible.
+# Characters that are not allowed in a key, because they can be invisible, or syntax of a configuration file.
 _NOT_OF_KEYS = re.compile(r"[^A-Za-z0-9._~+/=:@-]")
 _LETTER_OR_DIGIT = re.compile(r"[A-Za-z0-9]")
 _LEAST_LETTERS = 8
@@ -73,11 +73,11 @@ def check_label(label: str) -> None:
 
 
 def check_own(label: str) -> None:
-    """Raise InputError if the label is a name of localhost, or is derived from such a name: every machine has these."""
+    """Raise InputError if the label is, or is derived from, a name of localhost, because every machine is localhost."""
     if label in _LOCAL_NAMES or label in map(client_label, _LOCAL_NAMES):
         raise InputError(
             f"{label!r} cannot be a label: every machine named localhost would share one key. Set monitor_agent_label "
-            "to a name that no other machine has; the guide has a recipe for ansible-pull."
+            "to a name that no other machine has. The guide of the rollout has an example for ansible-pull."
         )
 
 
@@ -106,7 +106,7 @@ def client_label(host: str, own: t.Any = None) -> str:
     """Return the label of a host. ``own`` is the label that the inventory or an option sets, or None.
 
     Without ``own``, return the name of the host, or :func:`derived_name` if some services do not accept this name as a
-    label. Raise InputError if ``own`` is not text.
+    label. Raise InputError if the label ``own`` is not text.
     """
     if own not in (None, ""):
         return as_text(own, f" of host {host}")
@@ -165,7 +165,7 @@ def compiled(pattern: str, option: str) -> re.Pattern[str]:
 
 
 def matching(pattern: str, option: str, labels: t.Sequence[str]) -> list[str]:
-    """Return the labels that a regular expression matches from start to end. Raise InputError if it is invalid."""
+    """Return the labels that a pattern matches from start to end. Raise InputError if the pattern is invalid."""
     expression = compiled(pattern, option)
     return [label for label in labels if expression.fullmatch(label)]
 
@@ -258,7 +258,7 @@ def masked(clients: t.Sequence[Client]) -> dict[t.Any, str]:
     """Return the id of each client whose api_key or install_code is a mask, and the reason.
 
     If two clients have the same key, the key is a mask: keys are unique, but some services mask each key with the same
-    constant, which looks like a key. So ``clients`` must be all clients of the account.
+    constant, which looks like a key. ``clients`` must be all clients of the account, so that equal keys are found.
     """
     counts = collections.Counter(str(client.get("api_key")) for client in clients)
     reasons = {}
@@ -270,7 +270,7 @@ def masked(clients: t.Sequence[Client]) -> dict[t.Any, str]:
 
 
 class Views:
-    """The clients of an account in the form for results and diffs. All clients are needed to recognize masks.
+    """The clients of an account, for results and diffs. All clients of the account are needed to recognize masks.
 
     ``known`` are lists of clients, such as the clients before and after a task. If two lists contain a client with the
     same id, the last client counts. A client that check mode predicts has the id None.

@@ -63,7 +63,7 @@ class Api:
         return self._read_list(resources.CLIENT.list_all, self._client)
 
     def find_clients(self, labels: Collection[str]) -> dict[str, Object]:
-        """Return the clients by label. Read the list until each of ``labels`` is found, or certainly does not exist.
+        """Return the clients by label. Read the list until each label is found, or certainly does not exist.
 
         While concurrent writers change the list, entries move between pages, so one read can miss a client.
         """
@@ -71,7 +71,7 @@ class Api:
         return {client["label"]: client for client in clients if client["label"] is not None}
 
     def count_clients(self) -> int:
-        """Return the number of clients. One request is enough if the service reports ``results``."""
+        """Return the number of clients. One request is enough if the service reports the number in ``results``."""
         operation = resources.CLIENT.list_all._replace(purpose="count the clients")
         results = self._call(operation, response.page_of)["results"]
         return len(self.list_clients()) if results is None else results
@@ -101,7 +101,7 @@ class Api:
         )
 
     def update_client(self, client: Object, values: Object) -> Object:
-        """Set fields of a client with ``POST`` (update_client). If the service returns 405, use ``PUT`` from then on.
+        """Set fields of a client (update_client). If the service refuses ``POST`` with 405, use ``PUT`` from then on.
 
         If the response is empty, read the client. If the read returns the old values, a replica is late: read again.
         """
@@ -234,10 +234,10 @@ class Api:
     ) -> list[Object]:
         """Return all items of a collection, each id only once. The function ``check`` converts each item.
 
-        While a list changes, items move between pages. So read the list until a read returns the announced number of
-        items, or the same items as the read before; at most twice. If items are still missing, the service may not sort
-        the list: join the items of up to ``_MAX_READS`` reads. Raise ApiError if two reads lack the same items. With
-        ``labels``, join the items of all reads, and read until each label was seen.
+        While a list changes, items move between pages, so one read can miss items. Read the list until a read returns
+        the announced number of items, or until two reads return the same items. If items are still missing, the service
+        may not sort the list: join the items of up to ``_MAX_READS`` reads. Raise ApiError if two reads lack the same
+        items. With ``labels``, join the items of all reads, and read the list until each label was seen.
         """
         seen: dict[str, Object] = {}
         before: list[str] | None = None

@@ -89,7 +89,7 @@ class Http:
             attempt += 1
 
     def pause(self, error: ApiError, attempt: int, began: float, limit: float, retries: int = 1) -> None:
-        """Wait before a retry: as long as the service asks, or a back-off. Raise the error if the wait is too long."""
+        """Wait before a retry: as long as the service asks, or a random time. Raise the error if this is too long."""
         backoff = random.uniform(0, min(_LONGEST_BACKOFF, _FIRST_BACKOFF * 2 ** min(attempt, 10)))
         now, seconds = time.monotonic(), error.wait or backoff
         if now + seconds > began + limit:
@@ -182,7 +182,7 @@ class Http:
         )
 
     def _redact(self, text: str) -> str:
-        """Return a text in the form for messages: without the token, on one line, at most 500 characters."""
+        """Return a text for a message, without the token, on one line, and with at most 500 characters."""
         secrets = {"token": self.settings.token} if self.settings.token else {}
         return printable(redact(text[:50_000], secrets))[:500].strip()
 

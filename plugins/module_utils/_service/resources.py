@@ -49,7 +49,7 @@ class Operation(t.NamedTuple):
 
 
 class Resource(t.NamedTuple):
-    """A kind of object. ``path`` returns all objects, ``path/id`` one object. Messages use ``noun`` as the name."""
+    """A kind of object. ``path`` returns all objects, ``path/id`` one object. Messages name an object by ``noun``."""
 
     noun: str
     path: str
@@ -102,7 +102,7 @@ SUBSCRIPTION = Resource(
 )
 REGION = Resource("region", "/regions", {"id": Field(str, required=True), "capabilities": Field(list)})
 
-# The operations other than Resource.list_all and Resource.get_one.
+# All operations other than Resource.list_all and Resource.get_one.
 CREATE_CLIENT = Operation(
     "POST", CLIENT.path, "create client {label!r}", f"{_WRITE} and the grant add_{{brand}}", idempotent=False
 )

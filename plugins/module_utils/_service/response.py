@@ -87,7 +87,7 @@ def value_of(
 
 
 def _errors_of(body: t.Any, redact: t.Callable[[str], str]) -> list[Object]:
-    """Return the errors in a response of the documented shape. A response of a gateway has another shape."""
+    """Return the errors in a response of the documented shape; empty for a response of another shape."""
     errors = body.get("errors") if isinstance(body, dict) else None
     if isinstance(errors, dict):
         # Services written with Rails return a dictionary with a list of reasons for each field.
@@ -172,10 +172,10 @@ def page_of(value: t.Any, check: t.Callable[[t.Any], Object] = lambda item: item
     page = object_of(value)
     data, pages, results = page.get("data"), page.get("pages", 1), page.get("results")
     if not isinstance(data, list) or not isinstance(pages, int) or not isinstance(results, (int, type(None))):
-        raise invalid_shape("data is not a list, or pages or results is not a number")
+        raise invalid_shape("the field data is not a list, or the field pages or results is not a number")
     # Without this check, a page without the field pages would count as the complete list.
     if pages > _MAX_PAGES or ("pages" not in page and results not in (None, len(data))):
-        raise invalid_shape(f"pages is missing or more than {_MAX_PAGES}")
+        raise invalid_shape(f"the field pages is missing or more than {_MAX_PAGES}")
     return {"data": [check(item) for item in data], "pages": pages, "results": results}
 
 
