@@ -113,7 +113,7 @@ _UNKNOWN = "an empty body, invalid JSON, or JSON of an unknown shape"
 )
 def test_a_message_quotes_the_text_of_an_error_of_any_shape(body: Any, text: str, fields: list[str]) -> None:
     """Observed: "errors"."""
-    for status in (403, 404, 520):
+    for status in (400, 403, 404, 520):
         error = _error(status, body)
         assert error.problem == f"the service returned {status}: {text}"
         assert [item["field"] for item in error.errors] == fields
