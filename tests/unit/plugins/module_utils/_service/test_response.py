@@ -121,8 +121,9 @@ def test_a_message_quotes_the_text_of_an_error_of_any_shape(body: Any, text: str
 
 
 def test_a_body_with_only_errors_is_an_error_with_any_status() -> None:
-    error = _error(200, {"errors": [_TAKEN]})
-    assert (error.problem, error.outcome) == ("the service returned 200: label: is taken", "unknown")
+    for status in (200, 299):
+        error = _error(status, {"errors": [_TAKEN]})
+        assert (error.problem, error.outcome) == (f"the service returned {status}: label: is taken", "unknown")
     objects: list[dict[str, Any]] = [{"errors": []}, {"errors": [_TAKEN], "id": 1}, {"errors": [_TAKEN], "data": []}]
     for value in objects:
         assert _read(200, value) == value
