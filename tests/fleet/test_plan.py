@@ -25,6 +25,8 @@ PLANS: list[tuple[dict[str, Any], str, bool]] = [
     ({}, "", True),
     (_SERVICE, _NO_SERVICE, False),
     ({**_SERVICE, "service_enabled": False}, _NO_SERVICE, False),
+    # The role restarts the service after a change, even if the service need not run.
+    ({**_SERVICE, "service_enabled": False, "service_state": ""}, _NO_SERVICE, False),
     ({"config_owner": "unknown-user"}, "the host does not know the user unknown-user.", False),
     ({"config_group": "no-such-group"}, "the host does not know the group no-such-group.", False),
     # An installer can add a service or an owner, so these hosts fail later.
@@ -72,12 +74,13 @@ def test_a_renamed_host_gets_no_new_client(pair: Local) -> None:
 def test_two_names_of_one_machine_do_not_swap_its_key(pair: Local) -> None:
     pair.host_vars["web-2"]["monitor_agent_config_path"] = str(pair.path("web-1"))
     contents = set()
-    # The hosts run at once with 5 forks, and one after the other with 1 fork.
+    # If both hosts write at the same time, only one host succeeds. The next run names both hosts.
     for forks in ("5", "1", "5"):
         run = pair.run(ROLLOUT, "--forks", forks)
         [(host, message)] = run.failures().items()
         other = "web-1" if host == "web-2" else "web-2"
-        assert f"{other} and {host} are one machine: {pair.path('web-1')} has the key of {other}" in message
+        one_machine = f"{other} and {host} are one machine: {pair.path('web-1')} has the key of {other}"
+        assert one_machine in message or (contents == set() and "another run created the file" in message)
         assert configured(pair) == {other}
         contents.add(pair.read(other))
     assert len(contents) == 1

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Errors of actions on hosts. How a script reaches a host's shell: tests/fleet/test_kinds_of_hosts.py."""
+"""Tests of errors of actions on hosts. tests/fleet/test_kinds_of_hosts.py tests how a script reaches a host."""
 
 from typing import Any
 
@@ -50,7 +50,6 @@ def test_errors_are_results_without_secrets(error: Exception, expected: dict[str
     [("web2", False, 2, True), ("web1", False, 2, False), (None, True, 2, True), (None, True, 1, False)],
 )
 def test_delegation_is_refused(delegate_to: str | None, run_once: bool, hosts: int, refused: bool) -> None:
-    """Else one host would get the key of another."""
     variables = {**VARIABLES, "ansible_play_batch": ["web1", "web2"][:hosts]}
     action = action_of(Failing, OPTIONS, variables)
     action.error, action._task.delegate_to, action._task.run_once = InputError("acts"), delegate_to, run_once

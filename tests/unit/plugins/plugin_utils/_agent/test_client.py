@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The client of a host in what tasks registered."""
+"""Tests that find the client of a host in the registered result of a task."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ _REGISTERED = {"clients": {"web1": seal(_CLIENT)}, "key_owners": {"0" * 12: "web
 
 
 def _chosen(result: Any, label: str = "web1") -> Registered:
-    return registered_client("one", {"one": result}, label)
+    return registered_client("result", {"result": result}, label)
 
 
 _MASKED = "The service masks keys, .* A service masks keys if the token or its user lacks read-write access"
@@ -39,15 +39,15 @@ _ONLY_READS = {"keys_masked": True, "mask_reason": "A mask. The token only reads
         ({"id": 1, **_ONLY_READS}, "masked", {}, "is written. A mask. The token only reads."),
     ],
 )
-def test_what_is_known_of_a_client(client: dict[str, Any], state: str, secrets: dict[str, str], problem: str) -> None:
-    one = Registered("web1", client, {})
-    assert (one.state, one.secrets) == (state, secrets)
-    assert one.key_fingerprint == (None if problem else fingerprint(_KEY))
+def test_the_state_of_a_client(client: dict[str, Any], state: str, secrets: dict[str, str], problem: str) -> None:
+    registered = Registered("web1", client, {})
+    assert (registered.state, registered.secrets) == (state, secrets)
+    assert registered.key_fingerprint == (None if problem else fingerprint(_KEY))
     if not problem:
-        one.check_readable()
+        registered.check_readable()
         return
     with pytest.raises(InputError, match=f"Nothing was written for client 'web1'. .*{problem}"):
-        one.check_readable()
+        registered.check_readable()
 
 
 @pytest.mark.parametrize(
@@ -70,23 +70,21 @@ _OTHER = {"id": 2, "label": "web2", "key_fingerprint": None, "keys_masked": True
 
 def test_the_client_of_the_hosts_label() -> None:
     assert _chosen(_REGISTERED) == Registered("web1", _CLIENT, {"0" * 12: "web2"})
-    # Among all clients of the account:
     account = [_OTHER, seal({**_CLIENT, **_SHOWN})]
-    found = _chosen({"clients": account})
-    assert (found.client, found.missing) == ({**_CLIENT, **_SHOWN}, False)
-    assert found.key_owners == {fingerprint(_KEY): "web1"}
+    owners = {fingerprint(_KEY): "web1"}
+    assert _chosen({"clients": account}) == Registered("web1", {**_CLIENT, **_SHOWN}, owners)
     missing = _chosen({"clients": account}, "web3")
     assert (missing.missing, missing.state, missing.client["label"]) == (True, "pending", "web3")
-    # A template may use each field.
+    # A template may use any field.
     assert missing.client.keys() >= {"id", "created", "plan"}
 
 
 @pytest.mark.parametrize(
     ("result", "message"),
     [
-        (None, "There is no variable 'one'. .* without --start-at-task"),
-        ({"skipped": True}, "'one' was not registered for any host: .*include_role"),
-        ({"failed": True, "msg": "No."}, "'one' contains no clients: No"),
+        (None, "must be the name of a variable, not its value. .* without --start-at-task"),
+        ({"skipped": True}, "'result' was not registered for any host: .*include_role"),
+        ({"failed": True, "msg": "No."}, "'result' contains no clients: No"),
         ({**_REGISTERED, "failures": {"web1": "The label is refused."}}, "^The label is refused.$"),
         ({"clients": {"web2": {}}}, "The label 'web1' was not registered"),
     ],

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is done with a host's file, from what is on the host, the desired file and the client."""
+"""Tests that compare the file and the service of a host with the desired file and the client."""
 
 import contextlib
 import re
@@ -32,26 +32,21 @@ _DESIRED = Desired("/etc/agent", _TEXT.encode())
 
 
 @pytest.mark.parametrize(
-    ("found", "fields", "names"),
+    ("actual", "fields", "names", "permissions"),
     [
-        (_SAME, {}, []),
-        (_SAME._replace(owned=False), {"owner": "0", "group": "wheel"}, []),
-        (_SAME._replace(owned=False), {"owner": "agent", "group": "wheel"}, ["owner"]),
-        (_CHANGED._replace(owned=False, mode=0o644), {"owner": "agent"}, ["content", "owner", "mode"]),
-        (HostFile("missing"), {"owner": "agent"}, ["content"]),
-        # It has text, and is replaced whatever that is.
-        (HostFile("link", text=_TEXT), {"owner": "agent"}, ["content", "type"]),
+        (_SAME, {}, [], []),
+        (_SAME, {"owner": "0", "group": "wheel"}, [], []),
+        (_SAME, {"owner": "agent", "group": "4"}, ["owner", "group"], [["root", "agent"], ["wheel", "4"]]),
+        (_CHANGED._replace(mode=0o644), {"owner": ""}, ["content", "mode"], [["0644", "0600"]]),
+        (HostFile("missing"), {"owner": "agent"}, ["content"], []),
+        # A link is replaced by a file, even if the target of the link has the desired content.
+        (HostFile("link", text=_TEXT), {"owner": "agent"}, ["content", "type"], []),
     ],
 )
-def test_differences_are_named(found: HostFile, fields: dict[str, Any], names: list[str]) -> None:
-    assert decision.differences(found, _DESIRED._replace(**fields)) == names
-
-
-def test_permissions_are_named_as_found_and_as_expected() -> None:
-    named = decision.permissions(_SAME._replace(owned=False), _DESIRED._replace(owner="agent", group="4", mode=0o640))
-    assert [[name, *each.values()] for name, each in named.items()] == [
-        ["owner", "root", "agent"], ["group", "wheel", "4"], ["mode", "0600", "0640"]
-    ]  # fmt: skip
+def test_differences(actual: HostFile, fields: dict[str, Any], names: list[str], permissions: list[list[str]]) -> None:
+    desired = _DESIRED._replace(**fields)
+    assert decision.differences(actual, desired) == names
+    assert [[*pair.values()] for pair in decision.permissions(actual, desired).values()] == permissions
 
 
 @pytest.mark.parametrize(
@@ -66,23 +61,22 @@ def test_permissions_are_named_as_found_and_as_expected() -> None:
     ],
 )
 def test_the_owner_of_the_key_in_the_file(text: str | None, state: str, label: str | None, masked: str) -> None:
-    found = _CHANGED._replace(text=text)
-    key = decision.key_owner(found, _CLIENT, _TEXT, _PATTERN)
+    actual = _CHANGED._replace(text=text)
+    key = decision.key_owner(actual, _CLIENT, _TEXT, _PATTERN)
     assert (key.state, key.label) == (state, label)
-    assert decision.key_owner(found, _MASKED, _PATTERN.replace("0000", "2222"), _PATTERN).state == masked
-    # As for a removal, without a template.
-    assert decision.key_owner(found, _CLIENT, "", "").state in (state, "no_key")
+    assert decision.key_owner(actual, _MASKED, _PATTERN.replace("0000", "2222"), _PATTERN).state == masked
+    # A removal has no template.
+    assert decision.key_owner(actual, _CLIENT, "", "").state in (state, "no_key")
 
 
 def test_the_key_of_a_file_that_is_as_desired_or_missing() -> None:
     assert decision.key_owner(_SAME, _CLIENT, "", "") == KeyOwner("own", "web1", fingerprint(_OWN))
-    # A symbolic link without text leads to no file.
     for kind in ("missing", "link"):
         assert decision.key_owner(HostFile(kind), _CLIENT, "", "") == KeyOwner("no_file")
 
 
 @pytest.mark.parametrize(
-    ("pattern", "text", "found", "state"),
+    ("pattern", "text", "actual", "state"),
     [
         ("a=1\nkey=SSSS\n", "a=1\nkey=base64\n", "key=base64\n", "own"),
         ("a=1\nkey=SSSS\n", "a=1\nkey=base64\n", "a=1\nkey=other\n", "no_key"),
@@ -90,28 +84,28 @@ def test_the_key_of_a_file_that_is_as_desired_or_missing() -> None:
         ("a=1\n", "a=1\n", "a=1\nb=2\n", "no_key"),
     ],
 )
-def test_a_key_that_a_template_transforms(pattern: str, text: str, found: str, state: str) -> None:
-    assert decision.key_owner(_CHANGED._replace(text=found), _CLIENT, text, pattern).state == state
+def test_a_key_that_a_template_transforms(pattern: str, text: str, actual: str, state: str) -> None:
+    assert decision.key_owner(_CHANGED._replace(text=actual), _CLIENT, text, pattern).state == state
 
 
-_BEFORE = {"kind": "file", "owner": "root", "group": "wheel", "mode": "0640", "key_of": "no_key"}
+_BEFORE = {"kind": "file", "mode": "0640", "key_of": "no_key"}
 _AFTER = {**_BEFORE, "mode": "0600", "key_of": "web1", "key_fingerprint": fingerprint(_OWN)}
 _OPEN = _SAME._replace(mode=0o640)
 
 
 @pytest.mark.parametrize(
-    ("found", "client", "before", "after"),
+    ("actual", "client", "before", "after"),
     [
         (_OPEN._replace(same=False), _CLIENT, _BEFORE | {"content": "differs"}, _AFTER | {"content": "as desired"}),
         (_OPEN, _CLIENT, _BEFORE, _AFTER),
         (_OPEN._replace(same=False), None, _BEFORE, {}),
-        (HostFile("missing"), _CLIENT, {}, {name: _AFTER[name] for name in _AFTER if name not in ("owner", "group")}),
+        (HostFile("missing"), _CLIENT, {}, {name: _AFTER[name] for name in _AFTER if name != "mode"}),
     ],
 )
-def test_a_diff_shows_no_text(
-    found: HostFile, client: Registered | None, before: dict[str, str], after: dict[str, str]
+def test_a_diff_shows_no_content(
+    actual: HostFile, client: Registered | None, before: dict[str, str], after: dict[str, str]
 ) -> None:
-    shown = decision.diff(found, _DESIRED, KeyOwner("no_key"), client)
+    shown = decision.diff(actual, _DESIRED, KeyOwner("no_key"), client)
     assert shown == {"before": before, "after": after, **dict.fromkeys(("before_header", "after_header"), "/etc/agent")}
     for key, known in ((KeyOwner("unverifiable"), None), (KeyOwner("other", "a\u202eb"), "a\\u202eb")):
         assert decision.diff(_OPEN, _DESIRED, key, client)["before"].get("key_of") == known
@@ -122,7 +116,7 @@ _CRASHES = _RUNS._replace(restarts=1, now=159)
 
 
 @pytest.mark.parametrize(
-    ("found", "state", "needs", "to_stop"),
+    ("actual", "state", "needs", "to_stop"),
     [
         (_RUNS, "active", "", "state enabled"),
         (_RUNS._replace(changed=100.5), "active", "restart", "state enabled"),
@@ -138,12 +132,12 @@ _CRASHES = _RUNS._replace(restarts=1, now=159)
         (HostFile("file", changed=5), None, "", ""),
     ],
 )
-def test_what_a_service_needs(found: HostFile, state: str | None, needs: str, to_stop: str) -> None:
-    assert decision.service_state(found) == state
-    assert decision.service(found, present=True, started=True, enabled=True) == needs.split()
-    not_required = decision.service(found, present=True, started=False, enabled=False)
+def test_the_changes_of_a_service(actual: HostFile, state: str | None, needs: str, to_stop: str) -> None:
+    assert decision.service_state(actual) == state
+    assert decision.service(actual, present=True, started=True, enabled=True) == needs.split()
+    not_required = decision.service(actual, present=True, started=False, enabled=False)
     assert not_required == [name for name in needs.split() if name == "restart"]
-    assert decision.service(found, present=False, started=False, enabled=False) == to_stop.split()
+    assert decision.service(actual, present=False, started=False, enabled=False) == to_stop.split()
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The scripts that inspect and change a host's file, run by each shell with tools of several systems, and their output.
+"""Tests of the scripts that inspect and change a file: each shell runs the scripts, with tools of several systems.
 
-Other users who interfere: tests/faults/test_hostile_directories.py.
+tests/faults/test_hostile_directories.py has the tests with other users who interfere.
 """
 
 import os
@@ -32,19 +32,19 @@ from ansible_collections.monitor.cloud.tests.support.host_files import (
     stub_tools,
 )
 
-_ME: dict[str, Any] = {"owner": str(os.geteuid()), "group": str(os.getegid())}
+_USER: dict[str, Any] = {"owner": str(os.geteuid()), "group": str(os.getegid())}
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
 _TOOLS = ["cat", "chmod", "chown", "cut", "date", "env", "find", "grep", "head", "id", "ls", "mkdir", "mktemp", "mv"]
 _TOOLS += ["pwd", "rm", "rmdir", "sed", "stat", "wc"]
-# Numbers after spaces, no option of GNU.
+# Tools of BSD reject options of GNU, and print spaces before numbers.
 _BSD = {
     "stat": '[ "$1" = -f ] || exit 1; f=$(printf %s "$2" | sed \'s/%Mp%03Lp/0%a/; s/%z/%s/; s/%Su/%U/; s/%Sg/%G/; '
     's/%m/%Y/\'); shift 2; exec /usr/bin/stat -c "$f" "$@"',
     "wc": "printf '     '; exec /usr/bin/wc \"$@\"",
     "find": 'POSIXLY_CORRECT=1 exec /usr/bin/find "$@"',
 }
-# By system: the tools that differ from those of GNU. Of busybox: tests/fleet/test_kinds_of_hosts.py.
+# The tools of each system that differ from the tools of GNU. tests/fleet/test_kinds_of_hosts.py tests busybox.
 SYSTEMS: dict[str, dict[str, str]] = {
     "macOS": {**_BSD, "shasum": '[ "$1 $2" = "-a 256" ] && shift 2 && exec /usr/bin/sha256sum "$@"'},
     "FreeBSD": {**_BSD, "sha256": '[ "$1" = -q ] && shift && /usr/bin/sha256sum "$@" | cut -c1-64'},
@@ -64,20 +64,20 @@ def test_the_life_of_a_file(tmp_path: Path, kind: str) -> None:
         name, shell = "-dash", ["env", f"PATH={tools}", str(shutil.which("dash"))]
     root.mkdir()
     path, text = root / "new" / f"sub {name}" / name, "key=\"$(x)\" `y` \\n\\c %s !! 'z'\n\n  \t#\n"
-    new = inspect(path, shell=shell, **_ME)
-    assert (new.kind, new.problem, new.owned, os.listdir(root)) == ("missing", "", True, [])
+    new = inspect(path, shell=shell, **_USER)
+    assert (new.kind, new.problem, os.listdir(root)) == ("missing", "", [])
     assert inspect(path, shell=shell, create_directory=False).problem.startswith("there is no directory")
 
-    assert change(path, text.encode(), shell, mode=0o640, **_ME) == ""
+    assert change(path, text.encode(), shell, mode=0o640, **_USER) == ""
     assert (path.read_text(), stat.S_IMODE(path.stat().st_mode)) == (text, 0o640)
-    found = inspect(path, b"other", shell, **_ME)
-    assert (found.kind, found.text, found.owned, found.mode) == ("file", text, True, 0o640)
-    assert (_ME["owner"] in found.user, _ME["group"] in found.group) == (True, True)
-    assert (found.machine, int(found.changed)) == (new.machine, int(path.stat().st_mtime))
-    # With and without a final newline; without a tool for digests the text is read.
+    file = inspect(path, b"other", shell, **_USER)
+    assert (file.kind, file.text, file.mode) == ("file", text, 0o640)
+    assert (_USER["owner"] in file.user, _USER["group"] in file.group) == (True, True)
+    assert (file.machine, int(file.changed)) == (new.machine, int(path.stat().st_mtime))
+    # A missing final newline is no difference. Without a tool for digests, the script prints the content.
     for data in (text, text[:-1]):
-        found = inspect(path, data.encode(), shell)
-        assert found.same is ("no tool" not in kind) and found.text == (None if found.same else text)
+        file = inspect(path, data.encode(), shell)
+        assert file.same is ("no tool" not in kind) and file.text == (None if file.same else text)
 
     assert change(path, b"second", shell, backup=True) == ""
     (kept,) = {*path.parent.iterdir()} - {path}
@@ -92,7 +92,7 @@ def test_the_life_of_a_file(tmp_path: Path, kind: str) -> None:
 
 
 def test_a_replacement_keeps_acl_and_selinux_label(tmp_path: Path) -> None:
-    """stat shows the mask of an ACL as the permissions of the group, which the desired mode does not mean."""
+    """If a file has an ACL, stat prints the mask of the ACL in place of the permissions of the group."""
     path, log = old_file(tmp_path), tmp_path / "log"
     tools = stub_tools(tmp_path / "tools", chcon=f'echo "$*" >> {log}; exit 1')
     script = host_file.change_script(Desired(str(path), b"new")).replace("/sys/fs/selinux/enforce", str(tmp_path))
@@ -105,13 +105,13 @@ def test_a_replacement_keeps_acl_and_selinux_label(tmp_path: Path) -> None:
         assert (change(path, mode=mode), inspect(path, mode=mode).mode) == ("", mode)
         entries = subprocess.run(["getfacl", "-cE", path], check=True, capture_output=True, text=True).stdout.split()
         assert entries == ["user::rw-", "user:4343:r--", f"group::{group}", "mask::r--", "other::---"]
-    # Another user could have set it: one who can change the directory.
+    # A user who can change the directory could have set the ACL, so the ACL is not kept.
     if os.geteuid() == 0:
         path.parent.chmod(0o777)
         assert change(path) == "" and "+" not in subprocess.check_output(["ls", "-l", path], text=True).split()[0]
 
 
-# By tool that fails: how, and the message.
+# For each tool that fails: the command that replaces the tool, and the message.
 FAILURES = {
     "mktemp": ('echo "mktemp: read-only" >&2; exit 1', "mktemp: read-only (exit code 1)."),
     "chown": ('echo "chown: unknown user" >&2; exit 1', "chown: unknown user (exit code 1)."),
@@ -131,7 +131,7 @@ def test_a_change_that_fails_changes_nothing(tmp_path: Path, tool: str) -> None:
 
 
 @pytest.mark.parametrize("links", [True, False])
-def test_a_new_file_replaces_none_that_another_run_has_written(tmp_path: Path, links: bool) -> None:
+def test_a_new_file_does_not_replace_the_file_of_another_run(tmp_path: Path, links: bool) -> None:
     path, tools = old_file(tmp_path), stub_tools(tmp_path / "tools", **({} if links else {"ln": "exit 1"}))
     script = host_file.change_script(Desired(str(path), b"new"), new=True)
     assert "another run created the file in the meantime" in host_file.problem_of(run_script(script, tools=tools))
@@ -140,7 +140,7 @@ def test_a_new_file_replaces_none_that_another_run_has_written(tmp_path: Path, l
     assert host_file.problem_of(run_script(script, tools=tools)) == "" and path.read_text() == "new"
 
 
-def test_a_script_that_arrives_cut_off_does_nothing(tmp_path: Path) -> None:
+def test_a_script_that_is_cut_off_does_nothing(tmp_path: Path) -> None:
     path = old_file(tmp_path)
     script = host_file.change_script(Desired(str(path), None))
     for length in range(0, len(script) - len("main </dev/null; exit\n"), 97):
@@ -149,7 +149,7 @@ def test_a_script_that_arrives_cut_off_does_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("shell", [["dash"], ["mksh"]])
 def test_content_is_no_argument_of_a_program(tmp_path: Path, shell: list[str]) -> None:
-    """Other users can see arguments. In mksh printf is a program."""
+    """Other users can see arguments of programs. mksh has no builtin printf."""
     skip_without(*shell)
     path, log = old_file(tmp_path), tmp_path / "log"
     note = f'echo "$0 $*" >> {log}; exec /usr/bin/"${{0##*/}}" "$@"'
@@ -161,14 +161,13 @@ def test_content_is_no_argument_of_a_program(tmp_path: Path, shell: list[str]) -
 
 _AT = "InactiveExitTimestamp=Fri 2026-11-27 18:57:00"
 _LOOP = ["LoadState=loaded", "ActiveState=activating", "UnitFileState=disabled", "NRestarts=5"]
-_FOUND_LOOP: dict[str, Any] = {"service": "activating", "service_enabled": "disabled", "restarts": 5}
-# What systemctl prints (with microseconds, if this version has them), the exit code of an init script, and what is
-# found. None: there is no systemd, or no init script.
+_LOOP_STATE: dict[str, Any] = {"service": "activating", "service_enabled": "disabled", "restarts": 5}
+# Output of systemctl, exit code of an init script, fields of HostFile. None: the host has no systemd or no init script.
 SERVICES: list[tuple[list[str] | None, int | None, dict[str, Any]]] = [
     ([], None, {}),
     (["LoadState=not-found", "ActiveState=inactive"], None, {"service": "inactive", "service_missing": True}),
-    ([*_LOOP, f"{_AT}.250000 UTC"], None, {**_FOUND_LOOP, "started": 1795805820.25}),
-    ([*_LOOP, f"{_AT} UTC"], None, {**_FOUND_LOOP, "started": 1795805820.999999}),
+    ([*_LOOP, f"{_AT}.250000 UTC"], None, {**_LOOP_STATE, "started": 1795805820.25}),
+    ([*_LOOP, f"{_AT} UTC"], None, {**_LOOP_STATE, "started": 1795805820.999999}),
     (None, 0, {"service": "active"}),
     (None, 3, {"service": "inactive"}),
     (None, 4, {}),
@@ -181,25 +180,24 @@ def test_the_state_of_a_service(
     tmp_path: Path, printed: list[str] | None, code: int | None, expected: dict[str, Any]
 ) -> None:
     name, tools, init = "it's $1 *", tmp_path / "tools", tmp_path / "init.d"
-    # In the root directory, because that of the file may be another user's.
+    # The init script runs in the root directory, because another user can own the directory of the file.
     status = {name: f'echo no >&2; [ "$*$PWD" = status/ ] && exit {code}'} if code is not None else {}
     stub_tools(init, **status)
-    taken = "--timestamp=us+utc*" if "." in "".join(printed or ()) else "show*"
+    accepted = "--timestamp=us+utc*" if "." in "".join(printed or ()) else "show*"
     lines = shlex.join(printed or ["unknown unit"])
-    shown = f'case "$*" in {taken}" -- "{shlex.quote(name)}) printf "%s\\n" {lines};; *) exit 1;; esac'
+    shown = f'case "$*" in {accepted}" -- "{shlex.quote(name)}) printf "%s\\n" {lines};; *) exit 1;; esac'
     stub_tools(tools, systemctl=shown)
     script = host_file.inspect_script(Desired(str(tmp_path / "agent.conf"), None, service=name))
     manager = "/nowhere" if printed is None else str(tmp_path)
     for directory, stub in {"/etc/init.d": init, "/etc/rc.d": "/nowhere", "/run/systemd/system": manager}.items():
         script = script.replace(directory, str(stub))
     done = run_script(script, tools=tools)
-    found = host_file.parse(done.stdout)
-    assert found is not None and done.stderr == ""
-    assert found._replace(machine=None, now=0) == HostFile("missing", owned=False)._replace(**expected)
+    file = host_file.parse(done.stdout)
+    assert file is not None and done.stderr == ""
+    assert file._replace(machine=None, now=0) == HostFile("missing")._replace(**expected)
 
 
 def test_the_identity_of_a_machine(tmp_path: Path) -> None:
-    """Equal for each name of a path; None if the boot is unknown."""
     path, link = tmp_path / "real" / "new" / "agent.conf", tmp_path / "link"
     (tmp_path / "real").mkdir()
     link.symlink_to("real")
@@ -207,22 +205,23 @@ def test_the_identity_of_a_machine(tmp_path: Path) -> None:
     assert first and first == inspect(link / "new" / "agent.conf").machine != inspect(path.with_name("other")).machine
     script = host_file.inspect_script(Desired(str(path), None)).replace("/proc/sys/kernel", "/nowhere")
     for stub, known in (("echo '{ sec = 1, usec = 2 }'", True), ("exit 1", False)):
-        found = host_file.parse(run_script(script, tools=stub_tools(tmp_path / "tools", sysctl=stub)).stdout)
-        assert found and (found.machine is not None) is known
+        file = host_file.parse(run_script(script, tools=stub_tools(tmp_path / "tools", sysctl=stub)).stdout)
+        assert file and (file.machine is not None) is known
 
 
 @as_root
 def test_owners(tmp_path: Path) -> None:
     path = old_file(tmp_path)
     os.chown(path, 1, 4)
-    for owner, group, *expected in (
-        ("1", "adm", True, False),
-        ("daemon", "root", False, False),
-        ("no-such-user", None, False, True),
-        (None, "no-such-group", False, True),
+    for owner, group, unknown in (
+        ("1", "adm", ""),
+        ("4343", "root", ""),
+        ("no-user", None, "the user no-user"),
+        (None, "no-group", "the group no-group"),
+        ("no-user", "no-group", "the user no-user or the group no-group"),
     ):
-        found = inspect(path, owner=owner, group=group)
-        assert [found.owned, found.unknown_owner] == expected
+        file = inspect(path, owner=owner, group=group)
+        assert (file.unknown_owner, set(file.user), set(file.group)) == (unknown, {"daemon", "1"}, {"adm", "4"})
     for directory in (path.parent, tmp_path, *tmp_path.parents[:-2]):
         directory.chmod(directory.stat().st_mode | (0o777 if directory == path.parent else 0o011))
     user = ["setpriv", "--reuid=1", "--regid=1", "--clear-groups", "dash"]
@@ -233,7 +232,7 @@ def test_owners(tmp_path: Path) -> None:
 
 @as_root
 def test_directories_that_other_users_can_change_are_refused(tmp_path: Path) -> None:
-    """By name and physically; sticky directories only if the next is root's. The last may be another user's."""
+    """The directory of the file may belong to another user. A sticky directory needs a subdirectory of root."""
     base = tmp_path / "base"
     directory, path = base / "agent", base / "agent" / "agent.conf"
     directory.mkdir(parents=True)
@@ -256,12 +255,11 @@ def test_directories_that_other_users_can_change_are_refused(tmp_path: Path) -> 
                 before = sorted(directory.iterdir())
                 assert change(each, data).partition(" (exit")[0].replace(str(link), str(base)) == expected
                 assert not refused or sorted(directory.iterdir()) == before
-    # A directory that is still missing.
     assert "can change" in change(base / "new" / "agent.conf") and not (base / "new").exists()
 
 
 NEITHER = "the path is neither a file nor a symbolic link"
-# By command that makes the path {}: kind, problem and text.
+# For each command that makes the path {}: kind, problem and text.
 KINDS: dict[str, tuple[str, str, str | None]] = {
     "mkdir {}": ("missing", NEITHER, None),
     "mkfifo {}": ("missing", NEITHER, None),
@@ -278,11 +276,11 @@ def test_what_is_not_a_file(tmp_path: Path, prepare: str, expected: tuple[str, s
     path = old_file(tmp_path)
     path.unlink()
     subprocess.run(["sh", "-c", prepare.replace("{}", str(path))], check=True)
-    found = inspect(path, b"new")
-    assert (found.kind, expected[1] in found.problem, found.text) == (expected[0], True, expected[2])
+    file = inspect(path, b"new")
+    assert (file.kind, expected[1] in file.problem, file.text) == (expected[0], True, expected[2])
     if not expected[1]:
         too_large = "the old file is too large for a backup" if "1T" in prepare else ""
-        assert found.problem == "" and too_large in change(path, backup=True)
+        assert file.problem == "" and too_large in change(path, backup=True)
         assert (change(path), path.read_text(), change(path, None)) == ("", "new", "")
 
 
@@ -298,28 +296,28 @@ def test_directories_of_killed_runs_are_removed_when_they_are_old(tmp_path: Path
 
 
 _FILE = f"{BEGUN}\nkind|file\nboot|b\npath|/a\nstat|1:2|0|root|0|wheel|755|1|4096\nstat|1:9|0|root|0|wheel|600|77|5\n"
-_FOUND = HostFile("file", owned=False, changed=77, user=("root", "0"), group=("wheel", "0"), mode=0o600)
+_PARSED = HostFile("file", changed=77, user=("root", "0"), group=("wheel", "0"), mode=0o600)
 
 
 @pytest.mark.parametrize(
     ("output", "expected"),
     [
         ("", None),
-        (f"Welcome!\n{BEGUN}\nkind|missing\n", HostFile("missing", owned=False)),
+        (f"Welcome!\n{BEGUN}\nkind|missing\n", HostFile("missing")),
         (f"{BEGUN}\r\nkind|missing\r\nproblem|x\x1b[2J y\r\nunknown|y\r\n",
-         HostFile("missing", owned=False, unknown_owner=True, problem="x [2J y")),
-        (_FILE, _FOUND),
-        (f"kind|link\nstat|1:9|9|x|9|x|777|1|1\n{_FILE}", _FOUND),
-        (f"{_FILE}acl|rw-\nsame|y\n", _FOUND._replace(mode=0o660, same=True)),
-        (f"{_FILE}text|\nkey\n\n", _FOUND._replace(text="key\n\n")),
-        (f"{_FILE}text|\n{'x' * (LARGEST_FILE + 1)}", _FOUND),
-        # What is too long, or is not a number, is unknown.
-        (_FILE.replace("|77|", f"|{'9' * 21}|"), HostFile("file", owned=False)),
-        (f"{_FILE}NRestarts=many\nInactiveExitTimestamp=Fri 2026-99-27 18:57:00 UTC\n", _FOUND),
+         HostFile("missing", unknown_owner="y", problem="x [2J y")),
+        (_FILE, _PARSED),
+        (f"kind|link\nstat|1:9|9|x|9|x|777|1|1\n{_FILE}", _PARSED),
+        (f"{_FILE}acl|rw-\nsame|y\n", _PARSED._replace(mode=0o660, same=True)),
+        (f"{_FILE}text|\nkey\n\n", _PARSED._replace(text="key\n\n")),
+        (f"{_FILE}text|\n{'x' * (LARGEST_FILE + 1)}", _PARSED),
+        # Invalid facts are ignored.
+        (_FILE.replace("|77|", "|x|"), HostFile("file")),
+        (f"{_FILE}NRestarts=many\nInactiveExitTimestamp=n/a\n", _PARSED),
         (f"{'x y' * 2_000_000}", None),
     ],
 )  # fmt: skip
 def test_the_output_of_hosts_is_parsed(output: str, expected: HostFile | None) -> None:
-    """Login shells add their own text, terminals carriage returns, and a host may print anything."""
-    found = host_file.parse(output)
-    assert (found and found._replace(machine=None)) == expected
+    """Login shells print text of their own, and terminals add carriage returns."""
+    file = host_file.parse(output)
+    assert (file and file._replace(machine=None)) == expected

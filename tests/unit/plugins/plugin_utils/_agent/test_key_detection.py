@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Whose key a text holds."""
+"""Tests that find the owner of the key in a file."""
 
 import pytest
 
@@ -37,24 +37,24 @@ _SHAPES = {
 }
 
 
-def _found(template: str, text: str, own: str | None = None) -> KeyOwner:
+def _owner(template: str, text: str, own: str | None = None) -> KeyOwner:
     pattern = template.format(key=SENTINELS["api_key"], code=SENTINELS["install_code"])
     return find_key_owner(text, pattern, own, _LABELS, "web1")
 
 
 @pytest.mark.parametrize("shape", _SHAPES.values(), ids=_SHAPES)
 @pytest.mark.parametrize("key", [_OWN, _OTHER, _STRANGE])
-def test_whose_key_a_file_carries(shape: str, key: str) -> None:
+def test_the_owner_of_the_key_in_each_kind_of_file(shape: str, key: str) -> None:
     text = shape.format(key=key, code=_CODE)
-    assert _found(shape, text) == _OWNERS[key]
-    # The host's own key counts, whatever label the account has for it.
-    assert _found(shape, text, fingerprint(key)) == KeyOwner("own", "web1", fingerprint(key))
+    assert _owner(shape, text) == _OWNERS[key]
+    # If the key is the own key of the host, the label that the account has for the key does not matter.
+    assert _owner(shape, text, fingerprint(key)) == KeyOwner("own", "web1", fingerprint(key))
 
 
 @pytest.mark.parametrize("key", ["", "[REDACTED]", "short"])
 @pytest.mark.parametrize("shape", ["two values", "bare key", "quoted"])
 def test_a_file_without_a_key(shape: str, key: str) -> None:
-    assert _found(_SHAPES[shape], _SHAPES[shape].format(key=key, code="")) == KeyOwner("no_key")
+    assert _owner(_SHAPES[shape], _SHAPES[shape].format(key=key, code="")) == KeyOwner("no_key")
 
 
 _ASSIGNED = "api_key = {key}\n"
@@ -63,22 +63,20 @@ _ASSIGNED = "api_key = {key}\n"
 @pytest.mark.parametrize(
     ("template", "text", "key"),
     [
-        # A key of the account is found in a text of another form.
+        # A key of the account is found in a file that does not match the template.
         *((_ASSIGNED, form.format(_OTHER), _OTHER) for form in ("old|{}|x", "KEY={};", "a:\n  b: '{}'", "{}\r\n")),
         *(("", form.format(_SIGNS), _SIGNS) for form in ("key={}", "key:{}", "'{}'", "x {} y")),
-        # Spaces and line ends do not matter.
         (_ASSIGNED, f"api_key={_STRANGE}", _STRANGE),
         (_ASSIGNED, f"  api_key   =  {_STRANGE}\r\n", _STRANGE),
-        # A template of only the key fits each line, so only the first one counts.
+        # If the template is only the key, only the first line of the file is compared.
         ("{key}\n", f"{_STRANGE}\nmore\n", _STRANGE),
         ("{key}\n", f"no key\n{_STRANGE}\n", None),
-        # Only the line of the template that has the key counts.
+        # Only lines that match the template line of the key are compared.
         ("url=x\nkey={key}\n", f"url=0123456789abcdef\nkey={_STRANGE}\n", _STRANGE),
         ("code={code}, key={key}\n", f"# code=x, key={_STRANGE}\n", None),
         ("{code}, {key} {code}\n", f"a, {_STRANGE} b, c\n", _STRANGE),
-        # The key in its position counts before others.
         (_ASSIGNED, f"# was {_OTHER}\napi_key = {_OWN}\n", _OWN),
-        # A former key that was commented out is not in use.
+        # A former key in a comment is ignored.
         *(
             (_ASSIGNED, f"{mark}{former}\napi_key = {_STRANGE}\n", _STRANGE)
             for mark in ("# was ", "#api_key = ", " ; ", "// ")
@@ -86,6 +84,6 @@ _ASSIGNED = "api_key = {key}\n"
         ),
     ],
 )
-def test_where_a_key_is_found(template: str, text: str, key: str | None) -> None:
-    assert _found(template, text) == _OWNERS[key]
+def test_the_position_of_a_key(template: str, text: str, key: str | None) -> None:
+    assert _owner(template, text) == _OWNERS[key]
     assert possible_keys(text)

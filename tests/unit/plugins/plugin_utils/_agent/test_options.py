@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The desired file on a host, and what it may have as its path, owner and mode."""
+"""Tests of the options path, owner, group, mode and settings of agent_config."""
 
 from typing import Any
 
@@ -12,24 +12,18 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import (
     LARGEST_FILE,
     Desired,
-    absolute,
     desired_file,
     setting_texts,
 )
 
-# Of a task that sets the path alone.
 _OPTIONS = {**dict.fromkeys(("owner", "group", "service")), "path": "/a", "mode": "0640", "create_directory": False}
-
-
-def _taken(option: str, value: Any) -> Any:
-    return absolute(value) if option == "path" else getattr(desired_file({**_OPTIONS, option: value}, ""), option)
 
 
 @pytest.mark.parametrize(
     ("option", "values", "expected"),
     [
         ("path", ["/a", "/etc/with space"], None),
-        # An unquoted 0600 is octal digits for YAML.
+        # YAML reads an unquoted 0600 as an octal number.
         ("mode", ["0600", "600", "0o600", 0o600], 0o600),
         ("mode", ["4755", 0o4755], 0o4755),
         ("group", [None, "root", "1000", "DOMAIN\\user", "user@domain", "a.b-c"], None),
@@ -37,13 +31,14 @@ def _taken(option: str, value: Any) -> Any:
 )
 def test_valid_values(option: str, values: list[Any], expected: Any) -> None:
     for value in values:
-        assert _taken(option, value) == (value if expected is None else expected)
+        desired = desired_file({**_OPTIONS, option: value}, "")
+        assert getattr(desired, option) == (value if expected is None else expected)
 
 
 @pytest.mark.parametrize(
     ("option", "values", "message"),
     [
-        ("path", ["", "agent.conf", "/", "/etc/", "/etc/..", "/etc/a\0b"], "the absolute path of a file"),
+        ("path", ["", "agent.conf", "/", "/etc/", "/etc/a\0b"], "the absolute path of a file"),
         ("mode", ["", "u=rw", "9999", "0600\n", "60", "0240"], "Use a quoted octal string, such as '0640'"),
         ("mode", [True, None, 6.0, 0, -1, 640, 0o240, 0o10600], "Use a quoted octal string, such as '0640'"),
         ("owner", ["-R", "+0"], "^owner '[-+].' must be a name or a number"),
@@ -53,10 +48,10 @@ def test_valid_values(option: str, values: list[Any], expected: Any) -> None:
 def test_refused_values(option: str, values: list[Any], message: str) -> None:
     for value in values:
         with pytest.raises(InputError, match=message):
-            _taken(option, value)
+            desired_file({**_OPTIONS, option: value}, "")
 
 
-def test_the_file_that_options_ask_for() -> None:
+def test_content_is_limited_before_the_keys_are_known() -> None:
     assert desired_file(_OPTIONS, "", is_known=False) == Desired("/a", None, None, None, 0o640, False, "")
     options, text = {**_OPTIONS, "group": "", "service": "x"}, "é" * (LARGEST_FILE // 2)
     assert desired_file(options, text) == Desired("/a", text.encode(), None, None, 0o640, False, "x")

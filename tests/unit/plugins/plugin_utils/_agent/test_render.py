@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Files that are rendered for a client, as ansible.builtin.template renders them, and their patterns."""
+"""Tests of rendered files and of the pattern of a file, which has sentinels in place of the secrets."""
 
 import base64
 import types
@@ -23,10 +23,10 @@ _KEY, _CODE = "0A1B2C3D-4E5F-6071-8293A4B5C6D7E8F9", "deadbeef0123456789deadbeef
 _CLIENT = {"id": 1, "label": "web-1", "api_key": _KEY, "install_code": _CODE}
 
 
-def _content(content: object, client: dict[str, Any] = _CLIENT, **settings: int) -> Rendered:
+def _content(content: object, client: dict[str, Any] = _CLIENT) -> Rendered:
     unused: Any = None
-    options = {"template": None, "content": content, "settings": settings}
-    return Rendered(unused, options, {}, Registered("web-1", client or _CLIENT, {}))
+    options = {"template": None, "content": content, "settings": None}
+    return Rendered(unused, options, {}, Registered("web-1", client, {}))
 
 
 def test_content_has_literal_placeholders() -> None:
@@ -35,8 +35,6 @@ def test_content_has_literal_placeholders() -> None:
     sentinels = SENTINELS["api_key"], SENTINELS["install_code"]
     assert rendered.pattern == "key={} {{{{ client.api_key }}}} {}\n".format(*sentinels)
     assert _content({"key": "@api_key@"}).text == f'{{"key": "{_KEY}"}}'
-    with pytest.raises(InputError, match="settings can't be used with content"):
-        _content("x", a=1)
     # Some services have no install codes.
     with pytest.raises(InputError, match="Could not render content: the client has no install_code"):
         assert _content("@install_code@", {**_CLIENT, "install_code": None}).text
@@ -47,7 +45,6 @@ Render = Callable[..., Rendered]
 
 @pytest.fixture
 def rendering(tmp_path: Path) -> Render:
-    """A function that renders a text for a client."""
     (tmp_path / "other.j2").write_text("{{ client.install_code }} of {{ label }}")
     variables = {"inventory_hostname": "web1", "ansible_search_path": [str(tmp_path)]}
     action = action_of(ActionModule, {}, variables)
@@ -77,7 +74,7 @@ _RENDERED = {
 
 
 @pytest.mark.parametrize(("text", "expected"), _RENDERED.items())
-def test_a_template_does_with_keys_what_any_template_does(rendering: Render, text: str, expected: str) -> None:
+def test_a_template_uses_keys_as_other_variables(rendering: Render, text: str, expected: str) -> None:
     command = {"command": f"install --key {_KEY}"}
     rendered = rendering(text.replace("KEY", "client.api_key"), {**_CLIENT, **command}, a=True, b=1)
     assert rendered.text == expected
@@ -89,7 +86,6 @@ def test_a_template_does_with_keys_what_any_template_does(rendering: Render, tex
     ("text", "problem"),
     [
         ("api_key=a-key-as-text {{ label }}", "own.j2 writes neither the api_key nor the install_code"),
-        # The secret is named instead of shown.
         ("{{ no | mandatory('none: ' ~ client.api_key) }}", "Could not render .*own.j2: .*none: <api_key>"),
         ("{{ client.more }}", "own.j2: .*surrogates not allowed"),
         ("# café".encode("latin-1"), "own.j2: 'utf-8' codec can't decode"),
@@ -101,7 +97,7 @@ def test_templates_that_are_refused(rendering: Render, text: str, problem: str) 
         rendering(text, {**_CLIENT, "more": "\ud800"}).check()
 
 
-def test_a_client_without_secrets_has_others_in_their_place(rendering: Render) -> None:
+def test_a_client_without_secrets_gets_placeholders(rendering: Render) -> None:
     rendered = rendering("{{ client.api_key }} {{ client.install_code | length }}", {"id": None, "label": "web-1"})
     rendered.check()
     key, length = rendered.text.split()

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Keys that only this run can decrypt, and only for their label."""
+"""Tests of sealed keys: only this run can decrypt a sealed key, and only for the label of its client."""
 
 import pytest
 
@@ -23,7 +23,7 @@ def test_sealed_keys_open_for_their_own_label_only() -> None:
 
 
 def test_an_argument_is_plain_data() -> None:
-    class Text(str):
+    class Tagged(str):
         pass
 
-    assert [type(each) for each in plain((Text("x"), True, 1, 1.5, None))] == [str, bool, int, float, type(None)]
+    assert [type(value) for value in plain((Tagged("x"), True, 1, 1.5, None))] == [str, bool, int, float, type(None)]
