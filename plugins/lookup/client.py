@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The lookup plugin client: returns a client by its label, for templates and conditions."""
+"""The lookup plugin ``client``, which returns a client by its label, for templates and conditions."""
 
 from __future__ import annotations
 
@@ -11,33 +11,24 @@ name: client
 short_description: A monitoring client by its label
 version_added: 1.0.0
 description:
-  - Returns the client of a label, with the fields of RV(monitor.cloud.monitor_client#module:client), without its keys.
-  - Ansible runs the task of each host in its own process, and the lookup reads all clients of the account in each
-    process. To use clients in tasks of many hosts, store the clients with M(ansible.builtin.set_fact) and C(run_once).
-  - Ignores the variables of the role, because facts of a host can replace these variables.
-author:
-  - monitor.cloud contributors (!UNKNOWN)
+  - Returns the client of a label, without keys, with the fields of RV(monitor.cloud.monitor_client#module:client).
+  - Each host has its own process, and the lookup reads all clients of the account once in each process. For tasks of
+    many hosts, store the clients with M(ansible.builtin.set_fact) and C(run_once).
+  - The lookup ignores the variables of the role, because facts of a host can replace these variables.
+author: [monitor.cloud contributors (!UNKNOWN)]
 extends_documentation_fragment: [monitor.cloud._shared.connection, monitor.cloud._shared.environment]
 options:
-  _terms:
-    description: Labels of clients.
-    type: list
-    elements: str
-    required: true
+  _terms: {description: Labels of clients., type: list, elements: str, required: true}
 """
 
 EXAMPLES = r"""
-- name: Show since when web1 has a client
+- name: Show when the client of web1 was created
   ansible.builtin.debug:
-    msg: "{{ lookup('monitor.cloud.client', 'web1').created }}"
-  when: lookup('monitor.cloud.client', 'web1') | length > 0
+    msg: "{{ lookup('monitor.cloud.client', 'web1').created | default('web1 has no client') }}"
 """
 
 RETURN = r"""
-_list:
-  description: The clients, in the order of the labels. If no client has a label, the item is an empty dictionary.
-  type: list
-  elements: dict
+_list: {description: "The clients, each empty if no client has the label.", type: list, elements: dict}
 """
 
 import typing as t
@@ -50,7 +41,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._module import accou
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import MonitorError
 from ansible_collections.monitor.cloud.plugins.plugin_utils._account import connection_params, read_clients
 
-# The clients by label of each account; the key is the fingerprint of the account. Read once in this process.
+# The clients by label, for each fingerprint of an account. Each process reads an account only once.
 _accounts: dict[str, dict[str | None, Client]] = {}
 
 

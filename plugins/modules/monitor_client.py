@@ -21,7 +21,7 @@ options:
       - Label of the client, 3 to 32 characters, unique in the account. Required without O(id).
       - Without O(id), the label of the client to find, to create or to delete. With O(id), the new label of the client
         that has this id.
-      - A number is an error, because YAML reads V(1.10) as V(1.1), and V(0123) as V(83). Put numbers in quotes.
+      - A number is an error, because YAML reads V(1.10) as V(1.1). Put numbers in quotes.
     type: raw
   id:
     description: Id of the client. With O(state=present) the client must exist. With O(state=absent) and O(label), the
@@ -68,22 +68,14 @@ client:
   contains:
     id: {description: "Unique id of the client, a number or text.", type: raw}
     label: {description: Label of the client., type: str}
-    apps: {description: Whether the agent monitors these applications on the host., type: dict}
-    created: {description: When the client was created., type: str}
-    updated: {description: When the client was last updated., type: str}
-    key_fingerprint: {description: First 12 hexadecimal digits of the SHA-256 of the key; null if masked., type: str}
+    apps: {description: "Whether the agent monitors an application, by name, such as C(mysql).", type: dict}
+    created: {description: "Time of creation, such as V(2026-01-02T03:04:05).", type: str}
+    updated: {description: Time of the last update., type: str}
+    key_fingerprint: {description: First 12 hexadecimal digits of the SHA-256 of the key. Null if masked., type: str}
     keys_masked: {description: "Whether the service masked a key, for example for a read-only token.", type: bool}
     mask_reason: {description: Why the keys count as masked and what to do., returned: if masked, type: str}
     api_key: {description: The key for the agent., returned: "with O(include_keys=true), if not masked", type: str}
     install_code: {description: The install code., returned: "with O(include_keys=true), if not masked", type: str}
-  sample:
-    id: 789
-    label: web1
-    apps: {apache: false, mysql: true, nginx: false}
-    created: "2026-01-02T03:04:05"
-    updated: "2026-01-02T03:04:05"
-    key_fingerprint: 1f3a5c7e9b2d
-    keys_masked: false
 api_usage: {description: "Requests, retries, and seconds of waiting.", returned: after a request, type: dict}
 """
 
@@ -95,7 +87,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
 from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import CLIENT
 
 OPTIONS = {
-    # Not the type str, because it would turn the number 1.10 into "1.1".
+    # The type str would turn the number 1.10 into "1.1".
     "label": {"type": "raw"},
     "id": {"type": "str"},
     "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
@@ -122,7 +114,7 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
     else:
         change = _change_by_id(api, client_id, values if label is None else {**values, "label": label}, present)
         if params["include_keys"]:
-            # Some masks look like keys, but several clients have the same mask: so read all clients.
+            # A mask can look like a key. Read all clients, because only a mask occurs in several clients.
             current = api.list_clients()
     warnings, dummy = apply.ensure_capacity(api, [change], len(current))
     (done,) = apply.carry_out(api, [change], check_mode=check_mode)
@@ -147,7 +139,7 @@ def _change_by_id(api: Api, client_id: str, values: changes.Values, present: boo
     label = values.get("label")
     client = api.get_client(client_id)
     if client is None:
-        # Search the list too, because a late replica may not have the client yet.
+        # Search the list too, because a late replica of the service may not have the client yet.
         client = next((item for item in api.list_clients() if str(item["id"]) == client_id), None)
     if client is None:
         if present:

@@ -15,11 +15,8 @@ description: Returns all monitoring clients of the account, or the requested cli
 extends_documentation_fragment: [monitor.cloud._shared.api, monitor.cloud._shared.info, monitor.cloud._shared.keys,
   monitor.cloud._shared.sealed]
 options:
-  id: {description: Id of the only client to return. Not with O(label) or O(label_pattern)., type: str}
-  label:
-    description: Label of the only client to return. Not with O(label_pattern). A number is an error, because YAML reads
-      V(1.10) as V(1.1), and V(0123) as V(83). Put numbers in quotes.
-    type: raw
+  id: {description: Id of the only client to return. Cannot be used with O(label) or O(label_pattern)., type: str}
+  label: {description: Label of the only client to return. Cannot be used with O(label_pattern)., type: raw}
   label_pattern: {description: "Regular expression that must match the whole label of a client.", type: str}
 seealso: [{module: monitor.cloud.monitor_client}, {module: monitor.cloud.monitor_clients}]
 """
@@ -49,11 +46,7 @@ clients:
   type: list
   elements: dict
 account_url: {description: Base URL of the service that the task used., returned: success, type: str}
-account_fingerprint:
-  description: First 12 hexadecimal digits of a SHA-256 of base URL, brand and token. Tasks with the same account have
-    the same fingerprint.
-  returned: success
-  type: str
+account_fingerprint: {description: "Digits of a hash of base URL, brand and token.", returned: success, type: str}
 read_only:
   description: Whether the token has read-only access. False if the service does not report the access.
   returned: success
@@ -74,7 +67,6 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.api import 
 
 OPTIONS = {
     "id": {"type": "str"},
-    # Not the type str, because it would turn the number 1.10 into "1.1".
     "label": {"type": "raw"},
     "label_pattern": {"type": "str"},
     "include_keys": INCLUDE_KEYS,
@@ -83,7 +75,7 @@ OPTIONS = {
 
 
 def run(params: Params, api: Api, check_mode: bool) -> Result:
-    """Read the client of an id, or else all clients."""
+    """Read the client that has the id. If no id is given, read all clients."""
     label, pattern = params["label"], params["label_pattern"]
     label = None if label is None else as_text(label)
     # Compile the expression before the first request, so that an invalid expression fails early.
@@ -91,7 +83,7 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
     if params["id"] is not None:
         client = api.get_client(params["id"])
         clients = [client] if client else []
-        # Some masks look like keys, but several clients have the same mask: so read all clients.
+        # A mask can look like a key. Read all clients, because only a mask occurs in several clients.
         account = api.list_clients() if client and params["include_keys"] else clients
     else:
         account = clients = api.list_clients()

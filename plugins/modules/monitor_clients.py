@@ -25,9 +25,9 @@ extends_documentation_fragment: [monitor.cloud._shared.api, monitor.cloud._share
   monitor.cloud._shared.sealed]
 options:
   labels:
-    description: Labels of the clients, 3 to 32 characters each. To give the hosts of a group the labels that the role
-      uses, pass the group to the filter P(monitor.cloud.client_labels#filter), because many services do not accept dots
-      in labels. A number is an error, because YAML reads V(1.10) as V(1.1). Put numbers in quotes.
+    description: Labels of the clients, 3 to 32 characters each. The filter P(monitor.cloud.client_labels#filter)
+      returns the labels that the role uses for hosts. Many services do not accept dots in labels. A number is an error,
+      because YAML reads V(1.10) as V(1.1). Put numbers in quotes.
     type: list
     elements: raw
     required: true
@@ -38,7 +38,7 @@ options:
     default: present
   renames:
     description:
-      - Clients to rename, before all other changes. Each item is the old label and the new label. Not with
+      - Clients to rename, before all other changes. Each item is the old label and the new label. Cannot be used with
         O(state=absent).
       - If a client has the new label, and no client has the old label, nothing is changed. The task fails before any
         change if both labels have a client, if a label is both old and new, or if neither label has a client and
@@ -46,8 +46,8 @@ options:
     type: dict
     default: {}
   prune:
-    description: Whether to delete the clients that are not in O(labels) and whose label matches O(prune_pattern). Not
-      with O(state=absent).
+    description: Whether to delete the clients that are not in O(labels) and whose label matches O(prune_pattern).
+      Cannot be used with O(state=absent).
     type: bool
     default: false
   prune_pattern:
@@ -65,8 +65,7 @@ options:
     default: false
   check_capacity:
     description: Whether to check, before any change, if the paid plan includes enough clients. Clients that the task
-      will delete do not count. The plan is read only if a client must be created. If the plan cannot be read, the task
-      warns.
+      will delete do not count. If the plan cannot be read, the task warns.
     type: bool
     default: true
   allow_failures:
@@ -74,7 +73,7 @@ options:
     type: bool
     default: false
   concurrency:
-    description: The number of requests that are sent at the same time; at most 1000.
+    description: Number of requests that are sent at the same time. At most 1000.
     type: int
     default: 8
 seealso: [{module: monitor.cloud.monitor_client}, {module: monitor.cloud.agent_config}]
@@ -100,11 +99,6 @@ EXAMPLES = r"""
   monitor.cloud.monitor_clients:
     labels: [web2]
     renames: {web3: www3}
-
-- name: Delete clients that are no longer needed
-  monitor.cloud.monitor_clients:
-    labels: [web1, web2, www3]
-    state: absent
 """
 
 RETURN = r"""
@@ -118,7 +112,6 @@ clients:
   type: dict
 key_owners:
   description: Labels by key fingerprint, for every client of the account with a readable key.
-    M(monitor.cloud.agent_config) uses this to find the owner of a key on a host, without the keys of other hosts.
   returned: success
   type: dict
   sample: {1f3a5c7e9b2d: web1}
@@ -146,7 +139,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.api import 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, TaskFailure
 
 OPTIONS = {
-    # Not the type str, because it would turn a nested list into one label. Then prune would delete the listed clients.
+    # The type str would turn a nested list into one label. Then prune would delete the clients of the nested list.
     "labels": {"type": "list", "elements": "raw", "required": True},
     "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
     "include_keys": INCLUDE_KEYS,

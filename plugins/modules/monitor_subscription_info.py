@@ -11,7 +11,7 @@ DOCUMENTATION = r"""
 module: monitor_subscription_info
 short_description: Read the tiers that the monitoring plan can have
 version_added: 1.0.0
-description: Returns the tiers, with the number of clients and the price of each tier. Needs no token.
+description: Returns the tiers, with the number of clients and the price of each tier. The task needs no token.
 extends_documentation_fragment: [monitor.cloud._shared.api, monitor.cloud._shared.info]
 options:
   id: {description: Id of the only tier to return., type: str}

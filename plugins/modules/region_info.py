@@ -11,7 +11,7 @@ DOCUMENTATION = r"""
 module: region_info
 short_description: Read regions and the availability of compute instance types
 version_added: 1.0.0
-description: Returns the regions that meet all given conditions. Needs no token.
+description: Returns the regions that meet all given conditions. The task needs no token.
 extends_documentation_fragment: [monitor.cloud._shared.api, monitor.cloud._shared.info]
 options:
   id: {description: Id of the region., type: str}
@@ -54,10 +54,10 @@ regions:
   type: list
   elements: dict
   contains:
-    id: {description: Id of the region., type: str}
-    label: {description: "City, state or region, and country.", type: str}
-    country: {description: Country of the region., type: str}
-    capabilities: {description: Features that the region supports., type: list, elements: str}
+    id: {description: "Id of the region, such as V(us-east).", type: str}
+    label: {description: "City, state or region, and country, such as V(Newark, NJ, USA).", type: str}
+    country: {description: "Country of the region, such as V(us).", type: str}
+    capabilities: {description: "Features of the region, such as V(Block Storage).", type: list, elements: str}
     resolvers: {description: "Addresses of resolvers, separated by commas, in C(ipv4) and C(ipv6).", type: dict}
     status: {description: V(ok) or V(outage)., type: str}
     availability:
@@ -65,13 +65,6 @@ regions:
       returned: with O(include_availability=true)
       type: list
       elements: dict
-  sample:
-    - id: us-east
-      label: Newark, NJ, USA
-      country: us
-      capabilities: [Block Storage]
-      resolvers: {ipv4: "192.0.2.1,192.0.2.2", ipv6: "2001:db8::1"}
-      status: ok
 api_usage: {description: "Requests, retries, and seconds of waiting.", returned: after a request, type: dict}
 """
 

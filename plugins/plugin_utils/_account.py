@@ -18,11 +18,11 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
 
 
 def connection_params(option: Callable[[str], t.Any], given: Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """Return the connection options of a plugin. ``given``: values of the user, before core converted their types."""
+    """Return the connection options of a plugin. ``given``: values of the user, before core converts their types."""
     params = {name: option(name) for name in CONNECTION_OPTIONS}
     params["brand"] = params["brand"] or CONNECTION_OPTIONS["brand"]["default"]
     for name in ("allow_http", "validate_certs"):
-        # Core converts an empty string to false, so an empty variable would turn off the check of certificates.
+        # Core converts an empty string to false, so an empty option would turn off the check of certificates.
         value = given.get(name, os.environ.get(f"MONITOR_{name.upper()}"))
         try:
             params[name] = CONNECTION_OPTIONS[name]["default"] if value in (None, "") else boolean(value)

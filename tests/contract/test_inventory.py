@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The inventory plugin against the emulator, by way of ansible-inventory."""
+"""Tests of the inventory plugin and the lookup plugin with ansible-inventory and the emulator."""
 
 import json
 import re
@@ -25,15 +25,13 @@ _SHOWN = CLIENT.fields.keys() - {"api_key", "install_code"}
 
 
 class Inventory:
-    """An inventory file, and what Ansible's programs make of it."""
-
     def __init__(self, controller: Local) -> None:
         self.controller, self.directory, self.emulator = controller, controller.directory, controller.service
         self.token = "read_write"
         self.environment: dict[str, str] = {}
 
     def run(self, command: str = "ansible-inventory --list --export", **options: Any) -> tuple[int, str]:
-        """Exit code and output of a command line, to which this inventory is added."""
+        """Run a command with this inventory. Return exit code and output."""
         path = self.directory / "account.monitor_clients.yml"
         path.write_text(yaml.safe_dump({"plugin": "monitor.cloud.clients", **options}), encoding="utf-8")
         settings = {"ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "true", **self.emulator.environment(self.token)}
@@ -53,7 +51,7 @@ def inventory(tmp_path: Path, emulator: Emulator) -> Inventory:
 
 
 def plain(value: Any) -> Any:
-    """A value as it was before ansible-inventory tagged it as not to be rendered."""
+    """Return a value without the mark of ansible-inventory for unsafe strings."""
     return value["__ansible_unsafe"] if isinstance(value, dict) and "__ansible_unsafe" in value else value
 
 
@@ -61,24 +59,24 @@ LABELS = ["web 9", "wéb", "{{ 7 * 7 }}", "tab\tbed", "all", "ungrouped", "local
 LABELS += ["-web", "--check", "-oProxyCommand=touch x", "$(touch x)", "a.b;touch x", "all:!web-1", "..."]
 
 
-def test_no_name_of_a_host_is_an_option_code_or_the_controller(inventory: Inventory) -> None:
+def test_host_names_are_not_options_code_or_the_controller(inventory: Inventory) -> None:
     inventory.emulator.seed(labels=LABELS)
     compose = yaml.safe_load(EXAMPLES)["compose"]
     hosts = inventory.hosts(compose=compose, strict=True)
     assert {plain(variables["monitor_label"]) for variables in hosts.values()} == {"web-1", "web-2", "db-1", *LABELS}
-    # Without it, prune would delete the clients whose host has another name.
+    # Without monitor_agent_label, prune would delete the clients whose host has another name.
     assert {plain(variables.get("monitor_agent_label")) for variables in hosts.values()} == {*LABELS, None}
     assert [name for name in hosts if not re.fullmatch("[A-Za-z0-9_][A-Za-z0-9_.-]*", name)] == []
-    assert hosts.keys() > {"client-all"} and hosts.keys().isdisjoint(LABELS)
-    assert {name: plain(one["ansible_host"]) for name, one in hosts.items()} == {n: f"{n}.example.com" for n in hosts}
-    # With ssh itself, which runs the command of such an option in a shell.
+    assert hosts.keys() > {derived_name("all")} and hosts.keys().isdisjoint(LABELS)
+    assert [plain(host["ansible_host"]) for host in hosts.values()] == [f"{name}.example.com" for name in hosts]
+    # ssh would run the command of the option ProxyCommand in a shell.
     code, output = inventory.run("ansible all -m ansible.builtin.raw -a true -T 1", compose=compose)
     assert code != 0 and "unreachable" in output.lower(), output
     assert list(inventory.directory.glob("x*")) == []
 
 
 def test_a_host_of_another_source_keeps_its_variables_and_its_label(inventory: Inventory) -> None:
-    # Of two clients, the host has the client whose label the role derives from the name of the host.
+    # The role derives the label of the last client from the name of host db.example.com.
     inventory.emulator.seed(labels=["localhost", "web.example.com", "db.example.com", client_label("db.example.com")])
     (inventory.directory / "hosts").write_text(
         "localhost ansible_connection=local\nweb.example.com\ndb.example.com\n", encoding="utf-8"
@@ -87,7 +85,7 @@ def test_a_host_of_another_source_keeps_its_variables_and_its_label(inventory: I
     other = derived_name("db.example.com")
     assert set(hosts) == {"web-1", "web-2", "db-1", "localhost", "web.example.com", "db.example.com", other}
     assert hosts["localhost"]["ansible_connection"] == "local"
-    # Another user of the account, who chooses the labels of his clients, chooses none for this host.
+    # A user who can choose labels must not choose the label of this host.
     assert "monitor_agent_label" not in hosts["web.example.com"]
     assert plain(hosts["localhost"]["monitor_label"]) == "localhost"
 
@@ -107,7 +105,7 @@ def test_clients_are_hosts_with_variables_and_no_keys(inventory: Inventory) -> N
     assert found_in(output, plain_secrets(inventory.emulator)) == []
 
 
-def test_the_cache_holds_no_key_and_each_account_has_its_own(inventory: Inventory) -> None:
+def test_the_cache_contains_no_key_and_is_separate_for_each_account(inventory: Inventory) -> None:
     store = inventory.directory / "c"
     cached: dict[str, Any] = {"cache": True, "cache_plugin": "ansible.builtin.jsonfile", "cache_connection": str(store)}
     before = inventory.hosts(**cached)
@@ -115,7 +113,7 @@ def test_the_cache_holds_no_key_and_each_account_has_its_own(inventory: Inventor
     text = path.read_text(encoding="utf-8")
     assert "web-1" in text and found_in(text, plain_secrets(inventory.emulator)) == []
     inventory.emulator.seed(labels=["new-1"])
-    # No other field of the cache becomes a variable. Since 2.19 core keeps the entry as text within JSON.
+    # Other fields of the cache do not become variables.
     field = r"\1agent_base_url\1: \1https://attacker.example.com\1, \1key_fingerprint"
     path.write_text(re.sub(r'(\\?")key_fingerprint', field, text), encoding="utf-8")
     assert inventory.hosts(**cached) == before
@@ -124,7 +122,7 @@ def test_the_cache_holds_no_key_and_each_account_has_its_own(inventory: Inventor
     inventory.token = "read_only"
     assert len(inventory.hosts(**cached)) == 4
     inventory.token = "read_write"
-    # Before 2.19, ansible-inventory has no such option.
+    # Before 2.19, ansible-inventory has no option --flush-cache.
     (inventory.directory / "empty.yml").write_text("[{hosts: all, gather_facts: false}]", encoding="utf-8")
     assert inventory.run("ansible-playbook --flush-cache empty.yml", **cached)[0] == 0
     assert len(inventory.hosts(**cached)) == 4
@@ -149,19 +147,17 @@ def test_options_may_be_templates(inventory: Inventory) -> None:
         ({"base_url": ""}, "base_url is required: set the option base_url"),
         ({"label_pattern": "("}, "label_pattern '(' is not a valid regular expression"),
         ({"validate_certs": "maybe"}, "validate_certs is invalid: The value 'maybe'"),
-        ({"label_pattern": "client-all|all"}, "'all' and 'client-all' would be the same host client-all"),
+        ({"label_pattern": "x.y.*"}, "'x y' and 'x-y-887fcea6' would be the same host x-y-887fcea6"),
     ],
 )
 def test_errors_of_options(inventory: Inventory, options: dict[str, str], expected: str) -> None:
-    inventory.emulator.seed(labels=["all", "client-all"])
+    inventory.emulator.seed(labels=["x y", "x-y-887fcea6"])
     inventory.environment = {"MONITOR_BASE_URL": ""} if "base_url" in options else {}
     code, output = inventory.run(**options)
     assert code != 0 and expected in " ".join(output.split()), output
 
 
-def test_an_empty_option_does_not_turn_the_check_of_certificates_off(
-    inventory: Inventory, opened: Open, tmp_path: Path
-) -> None:
+def test_an_empty_option_keeps_the_check_of_certificates(inventory: Inventory, opened: Open, tmp_path: Path) -> None:
     account, listener = service(opened, tls=loopback(tmp_path))
     inventory.environment = {"MONITOR_BASE_URL": account.base_url, "MONITOR_VALIDATE_CERTS": ""}
     code, output = inventory.run(validate_certs="")
@@ -169,15 +165,15 @@ def test_an_empty_option_does_not_turn_the_check_of_certificates_off(
     assert_no_token(listener)
 
 
-def test_the_lookup_gives_clients_without_keys_and_reads_the_account_once(inventory: Inventory) -> None:
-    found = "{{ query('monitor.cloud.client', 'web-2', 'web-9', 'web-1') }}"
+def test_the_lookup_returns_clients_without_keys_and_reads_the_account_once(inventory: Inventory) -> None:
+    clients = "{{ query('monitor.cloud.client', 'web-2', 'web-9', 'web-1') }}"
     test = "lookup('monitor.cloud.client', 'web-1').id == 1 and lookup('monitor.cloud.client', 'web-9') == {}"
-    tasks = [{"ansible.builtin.debug": {"msg": found}, "when": test}]
+    tasks = [{"ansible.builtin.debug": {"msg": clients}, "when": test}]
     play = inventory.directory / "play.yml"
     play.write_text(yaml.safe_dump([{"hosts": "localhost", "gather_facts": False, "tasks": tasks}]), encoding="utf-8")
     run = inventory.controller.run(str(play), "-vvv")
     [event] = run.events
     assert (run.code, run.calls()) == (0, ["list_clients"]), run.output
-    assert [one and (one["id"], one["label"]) for one in event.result["msg"]] == [(2, "web-2"), {}, (1, "web-1")]
+    assert [client.get("label") for client in event.result["msg"]] == ["web-2", None, "web-1"]
     assert {*event.result["msg"][0]} == {*_SHOWN, "key_fingerprint", "keys_masked"}
     assert found_in(run.output + str(run.events), plain_secrets(inventory.emulator)) == []

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The filters; that Ansible finds them is tests/fleet/test_documents.py."""
+"""Tests of the filters. tests/fleet/test_documents.py tests that Ansible finds the filters."""
 
 from typing import Any
 
@@ -14,18 +14,18 @@ from ansible_collections.monitor.cloud.plugins.filter.client_label import Filter
 
 
 def _hostvars(**labels: Any) -> dict[str, Any]:
-    """hostvars, in which the implicit localhost is in no group, as before ansible-core 2.19."""
     groups = {"groups": {"all": list(labels)}}
-    own = {host: {"monitor_agent_label": label, **groups} for host, label in labels.items()}
-    return {**own, "localhost": {"monitor_agent_label": "database", **groups}}
+    hosts = {host: {"monitor_agent_label": label, **groups} for host, label in labels.items()}
+    # Before ansible-core 2.19, hostvars can contain the implicit localhost, which is in no group.
+    return {**hosts, "localhost": {"monitor_agent_label": "database", **groups}}
 
 
 def _inspected(labels: dict[str, str], **given: Any) -> dict[str, Any]:
-    """hostvars with results of agent_config that have these labels, beside the inventory's."""
-    found = _hostvars(**given)
+    """Return hostvars with labels ``given`` by the inventory, and with ``labels`` in results of agent_config."""
+    hostvars = _hostvars(**given)
     for host, label in labels.items():
-        found[host]["inspected"] = {"label": label, "state": "absent" if label == "gone" else "present"}
-    return found
+        hostvars[host]["inspected"] = {"label": label, "state": "absent" if label == "gone" else "present"}
+    return hostvars
 
 
 _INVENTORY = _hostvars(web1=None, web2=None, **{"db.1": "database"}, x="")
@@ -35,7 +35,7 @@ _INVENTORY = _hostvars(web1=None, web2=None, **{"db.1": "database"}, x="")
     ("name", "arguments", "expected"),
     [
         ("client_label", ["web1"], "web1"),
-        # Labels are for ever: a release that derives others would make a second client for each host.
+        # Never change derived labels: a release with other labels would create a second client for each host.
         ("client_label", ["web1.example.com"], "web1-example-com-82c1a348"),
         ("client_label", ["a-very-long-host-name-of-a-machine.example.com"], "a-very-long-host-name-o-47ce9c85"),
         ("client_labels", [["web1", "db.1"], _INVENTORY], {"web1": "web1", "db.1": "database"}),
@@ -45,10 +45,9 @@ _INVENTORY = _hostvars(web1=None, web2=None, **{"db.1": "database"}, x="")
         ("client_labels", [["web1"], _hostvars(web1=None, a="same", b="same")], {"web1": "web1"}),
         ("client_labels", [["web1"], _inspected({"web1": "own"}, web1=None), "inspected"], {"web1": "own"}),
         ("client_labels", [["a", "b"], _inspected({"b": "own"}, a="own", b=None), "inspected"], "the same label"),
-        # A host of another play that was removed, and a host whose label is unknown.
+        # The client of host a was removed by an earlier play, so another host can use its label.
         ("client_labels", [["web1"], _inspected({"a": "gone"}, web1="gone", a=None), "inspected"], {"web1": "gone"}),
         ("client_labels", [["web1"], _inspected({}, web1="own", a=83), "inspected"], {"web1": "own"}),
-        # Such as a client with its keys.
         ("client_label", [{"label": "web1"}], "takes the name of a host as text. Put a number in quotes.$"),
     ],
 )
@@ -61,12 +60,12 @@ def test_filters(name: str, arguments: list[Any], expected: Any) -> None:
         assert run(*arguments) == expected
 
 
-def test_one_warning_names_the_first_host_whose_label_the_inventory_does_not_give(
+def test_one_warning_names_the_first_host_with_another_label_than_in_the_inventory(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     warnings: list[str] = []
     monkeypatch.setattr(Display, "warning", lambda _self, text: warnings.append(text))
     hostvars = _inspected({"a": "a-2d711642", "b": "of-b", "c": "of-c"}, a="a-2d711642", b=None, c="old")
     FilterModule().filters()["client_labels"](["a", "b", "c"], hostvars, "inspected")
-    [text] = warnings
-    assert "In this run b has another monitor_agent_label" in text
+    [warning] = warnings
+    assert "In this run b has another monitor_agent_label" in warning
