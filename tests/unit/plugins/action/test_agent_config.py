@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The action agent_config, run in this process with the local connection; in plays: tests/fleet/test_plan.py."""
+"""Tests of the action agent_config in this process. tests/fleet/test_plan.py tests the action in plays."""
 
 import subprocess
 from pathlib import Path
@@ -36,7 +36,6 @@ def _execute(_action: ActionBase, _command: str, in_data: bytes | None = None) -
 
 @pytest.fixture
 def action(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ActionModule:
-    """The action with a host that is this machine."""
     monkeypatch.setattr(ActionBase, "_low_level_execute_command", _execute)
     arguments = {"path": f"{tmp_path}/agent.conf", "content": "api_key=@api_key@\n", "registration": "registered"}
     action: ActionModule = action_of(ActionModule, arguments, _VARIABLES)
@@ -45,10 +44,10 @@ def action(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ActionModule:
 
 def _run(action: ActionModule, check_mode: bool = False, **variables: Any) -> dict[str, Any]:
     given = {**_VARIABLES, **variables}
-    # Core makes an action for each task.
-    again: ActionModule = action_of(ActionModule, action._task.args, given)
-    again._task.check_mode, again._task.diff = check_mode, True
-    return again.run(task_vars=given)
+    # Core creates an action for each task.
+    new: ActionModule = action_of(ActionModule, action._task.args, given)
+    new._task.check_mode, new._task.diff = check_mode, True
+    return new.run(task_vars=given)
 
 
 def test_a_file_is_written_changed_and_removed(action: ActionModule, tmp_path: Path) -> None:
@@ -79,7 +78,7 @@ def test_a_file_is_written_changed_and_removed(action: ActionModule, tmp_path: P
         ({"create_directory": False}, "/conf/agent.conf can't be changed: there is no directory "),
     ],
 )
-def test_what_is_refused(action: ActionModule, tmp_path: Path, options: dict[str, Any], message: str) -> None:
+def test_invalid_options(action: ActionModule, tmp_path: Path, options: dict[str, Any], message: str) -> None:
     given = {**action._task.args, "path": f"{tmp_path}/conf/agent.conf", **options}
     action._task.args = {name: value for name, value in given.items() if value is not None}
     result = _run(action)
@@ -99,7 +98,7 @@ class _Unreadable(dict[str, Any]):
 @pytest.mark.parametrize(
     ("variables", "message"),
     [
-        # Its own former label does not claim the client.
+        # The label of the same host in the inventory is not the label of another host.
         ({"hostvars": {"web1": {"monitor_agent_label": "old1"}, "web2": {}}}, "carries the key of client 'old1'"),
         ({"hostvars": {"web1": {}, "web2": _Unreadable()}}, "(but the labels of these hosts are unknown: 'web2')"),
         ({"hostvars": {"web1": {}, "web2": {"monitor_agent_label": "old1"}}}, ""),

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The installer: when it runs, and where its code is; with real connections and shells: tests/fleet/test_agent.py."""
+"""Tests of the action agent_install. tests/fleet/test_agent.py tests the action with real connections."""
 
 import time
 from collections.abc import Sequence
@@ -21,8 +21,6 @@ CODE = CLIENTS[0]["install_code"]
 
 
 def _install(monkeypatch: pytest.MonkeyPatch, command: str, shell: Sequence[str] = ("sh",), **options: Any) -> Any:
-    """The result of the action, whose script runs on this machine."""
-
     def execute(_action: Any, words: str, in_data: bytes = b"") -> dict[str, Any]:
         done = in_shell(f"{' '.join(shell)} -s", in_data)
         return dict(zip(("rc", "stdout", "stderr"), done, strict=True))
@@ -33,12 +31,12 @@ def _install(monkeypatch: pytest.MonkeyPatch, command: str, shell: Sequence[str]
 
 
 @pytest.mark.parametrize("shell", SHELLS.values(), ids=SHELLS)
-def test_it_gets_the_code_by_its_environment_and_runs_once(
+def test_the_environment_has_the_code_and_the_installer_runs_once(
     tmp_path: Path, shell: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     skip_without(shell[0])
     path = tmp_path / "installed"
-    # With TMOUT some shells end a script that waits.
+    # With TMOUT, some shells end a script that waits.
     for name in ("MONITOR_API_TOKEN", "TMOUT"):
         monkeypatch.setenv(name, "1")
     command = f'echo "$MONITOR_INSTALL_CODE$MONITOR_API_TOKEN$TMOUT" > {path}; cat'
@@ -54,6 +52,6 @@ def test_a_failure_is_reported_without_the_code(monkeypatch: pytest.MonkeyPatch)
 
 def test_an_agent_that_keeps_the_output_open_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     begun = time.monotonic()
-    # in_shell itself waits for the end of the standard error.
+    # Close the standard error, because in_shell waits for its end.
     assert _install(monkeypatch, "sleep 20 & exec 2>&-")["changed"] is True
     assert time.monotonic() - begun < 10
