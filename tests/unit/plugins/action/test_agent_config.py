@@ -12,20 +12,13 @@ import pytest
 from ansible.plugins.action import ActionBase
 
 from ansible_collections.monitor.cloud.plugins.action.agent_config import ActionModule
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import fingerprint
 from ansible_collections.monitor.cloud.tests.unit.plugins.stub import action_of
 
 _KEY = "0A1B2C3D-4E5F-6071-8293A4B5C6D7E8F9"
-_OTHER = "FFFF2C3D-4E5F-6071-8293A4B5C6D7E8F9"
 _CLIENT = {"id": 1, "label": "web1", "api_key": _KEY, "install_code": "C" * 36}
-_ACCOUNT = [{"id": 2, "label": "old1", "key_fingerprint": fingerprint(_OTHER)}]
 _VARIABLES = {
     "inventory_hostname": "web1",
-    "registered": {"clients": {"web1": _CLIENT}, "failures": {}, "key_owners": {fingerprint(_OTHER): "old1"}},
-    "account": {"clients": _ACCOUNT},
-    **dict.fromkeys(("ansible_play_hosts", "ansible_play_hosts_all"), ["web1", "web2"]),
-    "groups": {"all": ["web1", "web2"]},
-    "hostvars": {"web1": {}, "web2": {}},
+    "registered": {"clients": {"web1": _CLIENT}},
 }
 
 
@@ -42,12 +35,11 @@ def action(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ActionModule:
     return action
 
 
-def _run(action: ActionModule, check_mode: bool = False, **variables: Any) -> dict[str, Any]:
-    given = {**_VARIABLES, **variables}
+def _run(action: ActionModule, check_mode: bool = False) -> dict[str, Any]:
     # Core creates an action for each task.
-    new: ActionModule = action_of(ActionModule, action._task.args, given)
+    new: ActionModule = action_of(ActionModule, action._task.args, _VARIABLES)
     new._task.check_mode, new._task.diff = check_mode, True
-    return new.run(task_vars=given)
+    return new.run(task_vars=_VARIABLES)
 
 
 def test_a_file_is_written_changed_and_removed(action: ActionModule, tmp_path: Path) -> None:
@@ -86,31 +78,3 @@ def test_invalid_options(action: ActionModule, tmp_path: Path, options: dict[str
     assert message in result["msg"]
     assert _KEY not in str(result)
     assert list(tmp_path.iterdir()) == []
-
-
-class _Unreadable(dict[str, Any]):
-    def get(self, name: str, default: object = None) -> Any:
-        if name == "monitor_agent_label":
-            raise ValueError("no password")
-        return default
-
-
-@pytest.mark.parametrize(
-    ("variables", "message"),
-    [
-        # The label of the same host in the inventory is not the label of another host.
-        ({"hostvars": {"web1": {"monitor_agent_label": "old1"}, "web2": {}}}, "carries the key of client 'old1'"),
-        ({"hostvars": {"web1": {}, "web2": _Unreadable()}}, "(but the labels of these hosts are unknown: 'web2')"),
-        ({"hostvars": {"web1": {}, "web2": {"monitor_agent_label": "old1"}}}, ""),
-        ({"monitor_agent_replace_key": True}, ""),
-    ],
-)
-def test_a_renamed_host_gets_no_new_client(
-    action: ActionModule, tmp_path: Path, variables: dict[str, Any], message: str
-) -> None:
-    (tmp_path / "agent.conf").write_text(f"api_key={_OTHER}\n")
-    action._task.args |= {"registration": "account"}
-    result = _run(action, check_mode=True, **variables)
-    assert message in result.get("msg", "") and result.get("failed", False) is bool(message)
-    # An audit reports the key of a host that fails.
-    assert (result["key_owner"], result["owner_label"]) == ("other", "old1")

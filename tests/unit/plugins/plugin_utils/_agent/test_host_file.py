@@ -116,7 +116,7 @@ FAILURES = {
     "mktemp": ('echo "mktemp: read-only" >&2; exit 1', "mktemp: read-only (exit code 1)."),
     "chown": ('echo "chown: unknown user" >&2; exit 1', "chown: unknown user (exit code 1)."),
     "chmod": ("exit 1", "exit code 1"),
-    "mv": ('echo "mv: resource busy" >&2; exit 1', "mv: resource busy (exit code 1)."),
+    "mv": ("exit 1", "exit code 1"),
     "wc": ("echo 1", "the file is incomplete: check the free space"),
     "head": ("exit 124", "the old file is too large for a backup, or can't be read"),
 }
@@ -143,7 +143,7 @@ def test_a_new_file_does_not_replace_the_file_of_another_run(tmp_path: Path, lin
 def test_a_script_that_is_cut_off_does_nothing(tmp_path: Path) -> None:
     path = old_file(tmp_path)
     script = host_file.change_script(Desired(str(path), None))
-    for length in range(0, len(script) - len("main </dev/null; exit\n"), 97):
+    for length in range(0, script.rindex("main <"), 97):
         assert host_file.problem_of(run_script(script[:length])) and path.read_text() == "old"
 
 
@@ -160,7 +160,7 @@ def test_content_is_no_argument_of_a_program(tmp_path: Path, shell: list[str]) -
 
 
 _AT = "InactiveExitTimestamp=Fri 2026-11-27 18:57:00"
-_LOOP = ["LoadState=loaded", "ActiveState=activating", "UnitFileState=disabled", "NRestarts=5"]
+_LOOP = ["ActiveState=activating", "UnitFileState=disabled", "NRestarts=5"]
 _LOOP_STATE: dict[str, Any] = {"service": "activating", "service_enabled": "disabled", "restarts": 5}
 # Output of systemctl, exit code of an init script, fields of HostFile. None: the host has no systemd or no init script.
 SERVICES: list[tuple[list[str] | None, int | None, dict[str, Any]]] = [
@@ -179,19 +179,18 @@ SERVICES: list[tuple[list[str] | None, int | None, dict[str, Any]]] = [
 def test_the_state_of_a_service(
     tmp_path: Path, printed: list[str] | None, code: int | None, expected: dict[str, Any]
 ) -> None:
-    name, tools, init = "it's $1 *", tmp_path / "tools", tmp_path / "init.d"
+    name, init = "it's $1 *", tmp_path / "init.d"
     # The init script runs in the root directory, because another user can own the directory of the file.
     status = {name: f'echo no >&2; [ "$*$PWD" = status/ ] && exit {code}'} if code is not None else {}
     stub_tools(init, **status)
     accepted = "--timestamp=us+utc*" if "." in "".join(printed or ()) else "show*"
     lines = shlex.join(printed or ["unknown unit"])
     shown = f'case "$*" in {accepted}" -- "{shlex.quote(name)}) printf "%s\\n" {lines};; *) exit 1;; esac'
-    stub_tools(tools, systemctl=shown)
     script = host_file.inspect_script(Desired(str(tmp_path / "agent.conf"), None, service=name))
     manager = "/nowhere" if printed is None else str(tmp_path)
     for directory, stub in {"/etc/init.d": init, "/etc/rc.d": "/nowhere", "/run/systemd/system": manager}.items():
         script = script.replace(directory, str(stub))
-    done = run_script(script, tools=tools)
+    done = run_script(script, tools=stub_tools(tmp_path / "tools", systemctl=shown))
     file = host_file.parse(done.stdout)
     assert file is not None and done.stderr == ""
     assert file._replace(machine=None, now=0) == HostFile("missing")._replace(**expected)
@@ -213,21 +212,16 @@ def test_the_identity_of_a_machine(tmp_path: Path) -> None:
 def test_owners(tmp_path: Path) -> None:
     path = old_file(tmp_path)
     os.chown(path, 1, 4)
-    for owner, group, unknown in (
-        ("1", "adm", ""),
-        ("4343", "root", ""),
-        ("no-user", None, "the user no-user"),
-        (None, "no-group", "the group no-group"),
-        ("no-user", "no-group", "the user no-user or the group no-group"),
-    ):
-        file = inspect(path, owner=owner, group=group)
-        assert (file.unknown_owner, set(file.user), set(file.group)) == (unknown, {"daemon", "1"}, {"adm", "4"})
+    file = inspect(path, owner="4343", group="adm")
+    assert (file.unknown_owner, set(file.user), set(file.group)) == ("", {"daemon", "1"}, {"adm", "4"})
+    assert inspect(path, group="no-group").unknown_owner == "the group no-group"
+    assert inspect(path, owner="no", group="root").unknown_owner == "the user no or the group root"
     for directory in (path.parent, tmp_path, *tmp_path.parents[:-2]):
         directory.chmod(directory.stat().st_mode | (0o777 if directory == path.parent else 0o011))
     user = ["setpriv", "--reuid=1", "--regid=1", "--clear-groups", "dash"]
     assert inspect(path, shell=user, owner="daemon", group="1").problem == ""
-    assert inspect(path, shell=user, owner="root").problem == "only root can give files to root"
-    assert inspect(path, shell=user, group="adm").problem == "only root can give files to adm"
+    for option, name in (("owner", "root"), ("group", "adm")):
+        assert inspect(path, shell=user, **{option: name}).problem == f"only root can give files to {name}"
 
 
 @as_root
@@ -307,14 +301,12 @@ _PARSED = HostFile("file", changed=77, user=("root", "0"), group=("wheel", "0"),
         (f"{BEGUN}\r\nkind|missing\r\nproblem|x\x1b[2J y\r\nunknown|y\r\n",
          HostFile("missing", unknown_owner="y", problem="x [2J y")),
         (_FILE, _PARSED),
-        (f"kind|link\nstat|1:9|9|x|9|x|777|1|1\n{_FILE}", _PARSED),
-        (f"{_FILE}acl|rw-\nsame|y\n", _PARSED._replace(mode=0o660, same=True)),
+        (f"kind|link\nstat|1:9|9|x|9|x|777|1|1\n{_FILE}acl|rw-\nsame|y\n", _PARSED._replace(mode=0o660, same=True)),
         (f"{_FILE}text|\nkey\n\n", _PARSED._replace(text="key\n\n")),
         (f"{_FILE}text|\n{'x' * (LARGEST_FILE + 1)}", _PARSED),
         # Invalid facts are ignored.
         (_FILE.replace("|77|", "|x|"), HostFile("file")),
         (f"{_FILE}NRestarts=many\nInactiveExitTimestamp=n/a\n", _PARSED),
-        (f"{'x y' * 2_000_000}", None),
     ],
 )  # fmt: skip
 def test_the_output_of_hosts_is_parsed(output: str, expected: HostFile | None) -> None:
