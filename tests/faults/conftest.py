@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Fixtures of the faults: certificates, servers, an environment without settings; and the table of what was tried."""
+"""Fixtures of the faults: certificates, servers, an environment without settings; the table of results."""
 
 import os
 from collections import Counter
@@ -19,19 +19,17 @@ from ansible_collections.monitor.cloud.tests.tools import figures
 
 @pytest.fixture(scope="session")
 def kinds(tmp_path_factory: pytest.TempPathFactory) -> Kinds:
-    """An authority, and its certificates by what is wrong with them."""
+    """An authority, and its certificates by their defects."""
     return all_kinds(tmp_path_factory.mktemp("tls"))
 
 
 @pytest.fixture
 def account(opened: Open) -> Any:
-    """A service whose responses the tests may replace."""
     return service(opened)[0]
 
 
 @pytest.fixture
 def bare_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Remove the machine's own settings."""
     proxies = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
     for name in (*proxies, "requests_ca_bundle", "curl_ca_bundle", "ssl_cert_file", "netrc"):
         monkeypatch.delenv(name, raising=False)
@@ -40,7 +38,7 @@ def bare_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Hand the counts of a worker process on to the process that started it."""
+    """Send the counts of a worker process to the main process."""
     if hasattr(session.config, "workeroutput"):
         session.config.workeroutput["counts"] = {part: dict(numbers) for part, numbers in checks.COUNTS.items()}
 

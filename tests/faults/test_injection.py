@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Responses, keys, labels and names of hosts that are written as commands, templates or markup stay text.
+"""Nothing executes labels, keys and names of hosts that look like commands, templates or markup.
 
-What would run leaves a file behind, the canary, here or on the host: there is none in the end.
+The commands would create the file CANARY.
 """
 
 import json
@@ -20,7 +20,7 @@ from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.checks import assert_sound, tally
 from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, TEMPLATES, Local, Run
 
-# Short, so that labels can hold it.
+# A short path, because labels are short.
 CANARY = f"/tmp/mc{secrets.token_hex(3)}"
 TEXTS = tuple(
     text.replace("C", CANARY)
@@ -38,31 +38,16 @@ TEXTS = tuple(
 
 @pytest.fixture(autouse=True)
 def no_canary() -> Iterator[None]:
-    """Nothing ran on this machine."""
     yield
     assert not Path(CANARY).exists()
 
 
 def assert_quiet(service: Emulator, *runs: Run, faults: int = len(TEXTS)) -> None:
-    """The runs showed no secret, no escape sequence and no line of their own making."""
+    """The output of the runs contains no secret, no escape sequence and no false status of a task."""
     for run in runs:
         assert_sound(service, run.output, faults=faults)
         assert "\x1b" not in run.output
         assert "\nok: [web-1] => changed" not in run.output
-
-
-@pytest.fixture
-def hostile(emulator: Emulator) -> Emulator:
-    """An account whose labels and apps are such texts."""
-    emulator.configure(validate_responses=False)
-    emulator.seed(labels=TEXTS)
-    clients = [
-        {**client, "apps": {text: text, "mysql": True}, "created": text, "more": {text: [text]}}
-        for client, text in zip(emulator.clients(), TEXTS, strict=True)
-    ]
-    response = {"data": clients, "page": 1, "pages": 1, "results": len(clients)}
-    emulator.fault(kind="status", status=200, body=response, operation="list_clients", times=-1)
-    return emulator
 
 
 _INVENTORY = """
@@ -95,12 +80,20 @@ _USES = """
 """
 
 
-def test_responses_stay_text_in_the_inventory_and_in_registered_variables(hostile: Emulator, tmp_path: Path) -> None:
-    controller = Local(tmp_path, hostile, "unused")
+def test_responses_stay_text_in_the_inventory_and_in_registered_variables(emulator: Emulator, tmp_path: Path) -> None:
+    emulator.configure(validate_responses=False)
+    emulator.seed(labels=TEXTS)
+    clients = [
+        {**client, "apps": {text: text, "mysql": True}, "created": text, "more": {text: [text]}}
+        for client, text in zip(emulator.clients(), TEXTS, strict=True)
+    ]
+    response = {"data": clients, "page": 1, "pages": 1, "results": len(clients)}
+    emulator.fault(kind="status", status=200, body=response, operation="list_clients", times=-1)
+    controller = Local(tmp_path, emulator, "unused")
     source = controller.directory / "account.monitor_clients.yml"
     source.write_text(_INVENTORY, encoding="utf-8")
     run = controller.run(controller.tasks(_USES, play=_LOCAL), "-i", str(source), "--limit", "all:!unused")
-    assert_quiet(hostile, run)
+    assert_quiet(emulator, run)
     names = {text if is_plain_name(text) else derived_name(text): text for text in TEXTS}
     shown = {event.host: event.result["msg"] for event in run.events if event.task == "Show"}
     assert shown == {name: f"{text}|{text}|{text}|{text}!" for name, text in names.items()}
@@ -108,7 +101,7 @@ def test_responses_stay_text_in_the_inventory_and_in_registered_variables(hostil
     assert [entry["msg"] for entry in looped.result["results"]] == [f"{text}|{text}" for text in TEXTS]
 
 
-# Without the characters of a mask, so that they are not taken for masks.
+# A mask contains other characters, so these values are no masks.
 KEY = f"{{{{lookup('pipe','touch${{IFS}}{CANARY}')}}}}{{%set(x)%}}"
 CODE = f"';touch${{IFS}}{CANARY};$(touch${{IFS}}{CANARY})`touch${{IFS}}{CANARY}`\"{{{{7|int}}}}\\n"
 _REFUSED: dict[str, tuple[dict[str, Any], str]] = {

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A run, or the host under it, is killed: at a create, and at each step of writing a file. Or two runs meet.
+"""A run or a host is killed at a create request or at a step of writing a file; two runs at the same time.
 
-Then no file is half-written, only its owner can read a key, and no client is there twice. One more run converges, and
-leaves nothing behind.
+After the kill each file is complete, only the owner can read a key, and no label has two clients. The next run
+converges, and leaves no temporary file.
 """
 
 import re
@@ -27,7 +27,7 @@ _PATIENCE = 60.0
 # The directory that sshd puts first into PATH.
 _TOOLS = "/usr/local/sbin"
 _STOP, _STOPPED = "/opt/agent-stop", "/opt/agent-stopped"
-# Stops at the use that the file names (`before mv 2`), once, until the other file is gone.
+# This replacement of a tool stops at the use that the file _STOP names (`before mv 2`) until _STOPPED is removed.
 _TOOL = f"""#!/bin/sh
 tool=${{0##*/}}
 stop() {{
@@ -40,7 +40,7 @@ case $target in *" $tool "*) echo >> {_STOP}-$tool; use=$(($(/usr/bin/wc -l < {_
 stop before; /usr/bin/$tool "$@"; code=$?; stop after; exit $code
 """
 _HOLDING = "/etc/monitor /root /tmp /home /var/tmp /opt/agent*"
-# All files with a key that a user without rights can read, or could if the directory let anyone in.
+# Print each file with a key that another user can read, or could read in an open directory.
 _READABLE = (
     f"{{ setpriv --reuid 4242 --regid 4242 --clear-groups grep -rls api_key= {_HOLDING}; "
     f"find {_HOLDING} -type f -perm /077 -exec grep -l api_key= {{}} +; }} 2>/dev/null"
@@ -49,24 +49,21 @@ OLD = "api_key=0LD0LD0L-0LD0-0LD0-0LD0LD0L0LD0LD0L\n"
 
 
 def stops_at(*tools: str) -> list[str]:
-    """Before each of these uses, and after the last; a tool that is named twice is used twice."""
+    """Return the stops before each use of a tool, and after the last use."""
     uses = [f"{tool} {tools[: number + 1].count(tool)}" for number, tool in enumerate(tools)]
     return [*(f"before {use}" for use in uses), f"after {uses[-1]}"]
 
 
 def arm(host: Host, stop: str) -> None:
-    """Let the host stop there."""
     host.run(f"mkdir -p {_TOOLS}; rm -f {_STOP}-*; echo '{stop}' > {_STOP}; chmod 666 {_STOP}")
     host.write(_TOOL, f"{_TOOLS}/{stop.split()[1]}", mode="755")
 
 
 def stopped(host: Host) -> bool:
-    """Whether the host is at the step at which it has to stop."""
     return Path(f"/proc/{host.first_process}/root{_STOPPED}").exists()
 
 
 def release(host: Host) -> None:
-    """Go on; only what was not killed does."""
     host.run(f"rm -f {_STOPPED} {_STOP} {_TOOLS}/*")
 
 
@@ -74,7 +71,7 @@ def release(host: Host) -> None:
 def started(
     controller: Controller, playbook: str, *options: str, **environment: str
 ) -> Iterator[tuple[subprocess.Popen[str], Path]]:
-    """A run that is on its way, and its record. It ends with the test, however that ends."""
+    """Start a run. Yield the process and the record, and kill the run at the end."""
     process, record = controller.start(playbook, *options, errors=subprocess.STDOUT, ANSIBLE_FORKS="20", **environment)
     try:
         yield process, record
@@ -84,40 +81,38 @@ def started(
 
 
 def wait_until(what: Callable[[], bool], process: subprocess.Popen[str]) -> None:
-    """Wait for a moment of a run."""
     deadline = time.monotonic() + _PATIENCE
     while not what():
-        assert process.poll() is None, f"the run did not come there: {process.communicate()[0]}"
-        assert time.monotonic() < deadline, "the run does not come there"
+        assert process.poll() is None, f"the run ended too early: {process.communicate()[0]}"
+        assert time.monotonic() < deadline, "the run does not reach the stop"
         time.sleep(0.01)
 
 
 def settle(hosts: Collection[Host]) -> None:
-    """Wait until no writer is left on the hosts: a writer continues even if no process waits for it any more."""
+    """Wait until no writer is left on the hosts. A writer continues after its run was killed."""
     deadline = time.monotonic() + _PATIENCE
     for host in hosts:
         while host.run("grep -slzx -e -s -e '/.*/script' /proc/[0-9]*/cmdline", check=False).strip():
-            assert time.monotonic() < deadline, f"{host.name} goes on writing"
+            assert time.monotonic() < deadline, f"{host.name} has a writer"
             time.sleep(0.02)
 
 
 def assert_nothing_readable(*hosts: Host) -> None:
-    """Only the owner can read files that hold a key, temporary files included."""
     for host in hosts:
         assert host.run(_READABLE, check=False) == "", host.name
 
 
 def assert_whole(controller: Controller, before: dict[str, str | None]) -> None:
-    """No file is half-written: it is what it was before, or what it has to be."""
+    """Each file has the old content or the new content."""
     after = texts(controller.service.clients())
     for name, host in controller.hosts.items():
-        found = host.read()
-        assert found in (before[name], after.get(name)), (name, found)
+        content = host.read()
+        assert content in (before[name], after.get(name)), (name, content)
     assert_nothing_readable(*controller.hosts.values())
 
 
 def assert_converged(controller: Controller, before: dict[str, str | None] | None = None) -> None:
-    """Every host carries its own key, for its owner alone; nothing is left behind but backups of what was before."""
+    """Each host carries the key of its client. The directory contains no other files except backups."""
     after = texts(controller.service.clients())
     for name, host in controller.hosts.items():
         assert host.read() == after[name], name
@@ -131,19 +126,17 @@ def assert_converged(controller: Controller, before: dict[str, str | None] | Non
 
 
 def check(service: Emulator, *runs: Run) -> None:
-    """Nothing failed in any of the runs."""
     for run in runs:
         assert_sound(service, run.output, faults=len(runs) > 1)
         assert (run.code, run.failures()) == (0, {}), run.output
     tally(converged=1)
 
 
-# As the role writes it.
 CONTENT = "install_code=@install_code@\napi_key=@api_key@\n"
-# The second wc and the first mv are those of the backup. A new file is linked instead of moved.
+# The backup uses the second wc and the first mv. The writer links a new file with ln, and moves a file with mv.
 STEPS = ("mktemp", "wc", "chown", "chmod", "ln", "wc", "mv", "mv", "rm", "rmdir")
 WITH_INPUT = stops_at("mkdir", *STEPS)
-# If commands can't be given input. The first two are core's, for the file that carries the script.
+# Without standard input, core writes the script to a file with the first mkdir and chmod.
 WITHOUT_INPUT = stops_at("mkdir", "chmod", *STEPS)
 LEFT = ".agent.conf.??????"
 NAMES = [f"web-{number:02}" for number in range(1, len(WITHOUT_INPUT) + 1)]
@@ -153,12 +146,11 @@ NAMES = [f"web-{number:02}" for number in range(1, len(WITHOUT_INPUT) + 1)]
 def hosts_of(
     machines: Callable[..., list[Host]], controllers: Callable[..., Controller]
 ) -> Callable[[int], Controller]:
-    """Makes a controller for so many hosts, on which nothing is."""
     return lambda count: controllers(*machines(*NAMES[:count]))
 
 
 def test_a_run_killed_at_a_create_is_completed_by_the_next(hosts_of: Callable[[int], Controller]) -> None:
-    """The second create is done, and its response does not arrive."""
+    """The service creates the second client, but the run ends before the response."""
     controller = hosts_of(3)
     service = controller.service
     controller.group_vars["monitor_agent_concurrency"] = 1
@@ -176,7 +168,7 @@ def test_a_run_killed_at_a_create_is_completed_by_the_next(hosts_of: Callable[[i
 
 
 def stop_all(controller: Controller, victim: str, stops: dict[str, str], playbook: str) -> None:
-    """Kill when every host is at the step: the run, or all processes of each host but its sshd."""
+    """Kill the run, or all processes of each host except sshd, when each host is at its stop."""
     hosts = controller.hosts
     for name, stop in stops.items():
         arm(hosts[name], stop)
@@ -192,7 +184,7 @@ def stop_all(controller: Controller, victim: str, stops: dict[str, str], playboo
                     release(hosts[name])
         if victim == "run":
             kill_all(record)
-        # Not finish: the record of a killed run may end within a line.
+        # The record of a killed run can end within a line, so do not use `finish`.
         assert_sound(controller.service, process.communicate(timeout=120)[0], faults=len(stops))
     for host in hosts.values():
         release(host)
@@ -203,14 +195,14 @@ def stop_all(controller: Controller, victim: str, stops: dict[str, str], playboo
 def test_a_file_is_whole_after_a_kill_at_each_step_of_writing(
     hosts_of: Callable[[int], Controller], victim: str
 ) -> None:
-    """Of the run with scripts as standard input, of the host with scripts as files."""
+    """Scripts are standard input if the run is killed, and files if the host is killed."""
     steps = WITH_INPUT if victim == "run" else WITHOUT_INPUT
     controller = hosts_of(len(steps))
     if victim == "host":
         controller.group_vars["ansible_become_method"] = "su"
     stops = dict(zip(controller.hosts, steps, strict=True))
     for number, (name, stop) in enumerate(stops.items()):
-        # Every other host by sudo.
+        # Use sudo on every second host.
         controller.host_vars[name] = {"ansible_user": USER if number % 2 and victim == "run" else "root"}
         if " mkdir " not in stop and " ln " not in stop:
             controller.hosts[name].write(OLD)
@@ -218,12 +210,12 @@ def test_a_file_is_whole_after_a_kill_at_each_step_of_writing(
     playbook = own_play(controller, play="become: true", content=CONTENT, owner="root", backup=True)
     stop_all(controller, victim, stops, playbook)
     assert_whole(controller, before)
-    # What goes on when the run is killed comes to its end, and removes its own.
+    # A writer continues after its run was killed, and removes its temporary directory.
     find = f"find /etc/monitor -name '{LEFT}'"
     left = {name for name, host in controller.hosts.items() if host.run(find, check=False)}
     assert bool(left) is (victim == "host")
     for name in left:
-        # The next write removes them, but not those of a run that may still go on.
+        # The next write removes old temporary directories only.
         controller.hosts[name].run(f"{find} -exec touch -d '2 days ago' {{}} +")
     run = controller.run(playbook, ANSIBLE_FORKS="20")
     check(controller.service, run)
@@ -233,7 +225,7 @@ def test_a_file_is_whole_after_a_kill_at_each_step_of_writing(
 
 
 def test_the_same_rollout_twice_at_once_creates_each_client_once(hosts_of: Callable[[int], Controller]) -> None:
-    """Hosts carry keys of another account, and both controllers have an old list."""
+    """Hosts carry keys of another account. Both runs read the list before the other run creates clients."""
     one, other = hosts_of(6), hosts_of(6)
     service = one.service
     check(service, one.run(ANSIBLE_FORKS="20"))

@@ -2,11 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A concurrent writer creates, renames and deletes clients while lists are read and clients are pruned.
-
-Nothing is created twice, and nothing is pruned that is not surplus at that moment. The emulator makes the changes of
-the other one, at a call of choice, so that nothing depends on time.
-"""
+"""Another controller creates, renames and deletes clients while a task reads the list and prunes clients."""
 
 import json
 from typing import Any
@@ -22,7 +18,7 @@ PAGE = 25
 _OLD = [f"old-{number:02}" for number in range(10)]
 _KEEP = [f"keep-{number:02}" for number in range(30)]
 _DESIRED = [f"web-{number:02}" for number in range(30)]
-# At the calls of a run that prunes: what they do is done before or after the other one acts.
+# The calls of the task at which the other controller changes the account. With `done`, the service does the call first.
 MOMENTS: dict[str, dict[str, Any]] = {
     "after page 1": {"operation": "list_clients", "skip": 0, "done": True},
     "before page 2": {"operation": "list_clients", "match": {"page": 2}},
@@ -38,7 +34,7 @@ pytestmark = pytest.mark.usefixtures("quick_backoff")
 
 
 def _seed(emulator: Emulator) -> None:
-    """Sixty clients on three pages: surplus ones on all of them, and most of the desired ones."""
+    """Create 64 clients on three pages. Each page has surplus clients."""
     emulator.seed(labels=[*_OLD[:4], *_KEEP[:18], *_OLD[4:7], *_DESIRED[:24], *_OLD[7:], *_KEEP[18:]])
 
 
@@ -48,7 +44,7 @@ def _prune(emulator: Emulator, **options: Any) -> Result:
 
 
 def _check(emulator: Emulator, result: Result) -> None:
-    """Whatever the other controller did, the desired clients are there, once, and as reported."""
+    """The result contains the clients of the account with the desired labels."""
     assert_sound(emulator, json.dumps(result), faults=1)
     real = {client["label"]: client["id"] for client in emulator.clients()}
     assert result["failures"] == {}
@@ -62,7 +58,7 @@ def _check(emulator: Emulator, result: Result) -> None:
 def test_a_client_that_is_renamed_during_the_run_is_not_pruned(emulator: Emulator, moment: str) -> None:
     _seed(emulator)
     ids = {client["label"]: client["id"] for client in emulator.clients()}
-    # With one worker, deletes come in the order of the list, so that these are still to come; creates come after them.
+    # One worker deletes clients in the order of the list, then creates clients.
     late, reading = "create" in moment, "page" in moment
     changes = {} if late else {"old-05": "keep-05-again", "old-09": "old-of-them"}
     changes["keep-29"] = "old-keep"
@@ -71,7 +67,7 @@ def test_a_client_that_is_renamed_during_the_run_is_not_pruned(emulator: Emulato
     _check(emulator, result)
     assert emulator.faults() == []
     there = {client["label"]: client["id"] for client in emulator.clients()}
-    # As long as the list is read, a label that matches is found to be surplus.
+    # While the task reads the list, a renamed client with a matching label is surplus.
     kept = {new: ids[old] for old, new in changes.items() if not reading or not new.startswith("old")}
     assert kept.items() <= there.items()
     assert set(result["deleted"]).isdisjoint(kept)
@@ -100,11 +96,10 @@ def test_the_result_names_clients_that_were_not_pruned(emulator: Emulator) -> No
 
 
 def test_a_client_that_every_read_misses_is_found(emulator: Emulator) -> None:
-    """Observed: "page past the end". The service knows the label, and reports it at the create; the list is read until
-    it shows the client."""
+    """Observed: "page past the end". If the label is taken, the task reads the list until the list shows the client."""
     emulator.configure(list_order="newest")
     emulator.seed(labels=["web-1", *_KEEP[:24]])
-    # The last one of page 1 gets to page 2 before the one is read, and back before the other is.
+    # The client is on page 2 while the task reads page 1, and on page 1 while the task reads page 2.
     emulator.fault(
         kind="meanwhile", operation="list_clients", match={"page": None}, times=4, changes={"create": ["new"]}
     )

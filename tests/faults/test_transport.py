@@ -2,10 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The token goes only to the service, whatever certificates, redirects, netrc files and proxies there are.
-
-Listeners keep every byte that comes to them.
-"""
+"""The token goes only to the service. Listeners keep each byte that they receive."""
 
 import base64
 import gzip
@@ -34,7 +31,7 @@ from ansible_collections.monitor.cloud.tests.support.servers import (
 )
 
 _BUNDLES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE")
-# A certificate, what is trusted (by a way, the right authority), and why a connection is refused.
+# Columns: the certificate of the service, the setting of the trusted authority, the reason for a refusal.
 _CERTIFICATES = [
     *(("good", way, "") for way in ("ca_path", *_BUNDLES, "unchecked")),
     ("wrong name", "unchecked", ""),
@@ -53,7 +50,7 @@ def test_only_a_valid_certificate_of_a_trusted_authority_is_accepted(
     kinds: Kinds, opened: Open, monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder,
     kind: str, way: str, reason: str,
 ) -> None:  # fmt: skip
-    """Refused at once and for a reason that helps; nothing at all is sent to who shows another."""
+    """A server with an invalid certificate receives nothing."""
     authority, certificates = kinds
     account, listener = service(opened, certificates[kind])
     if way in _BUNDLES:
@@ -75,16 +72,15 @@ def test_only_a_valid_certificate_of_a_trusted_authority_is_accepted(
 
 
 _REMOTE = (
-    "http://127.0.0.2:{port}/v4",
     "HTTP://127.0.0.2:{port}/v4",
     "http://localhost.example.test:{port}/v4",
-    "http://127.0.0.1:{port}@127.0.0.2:{port}/v4",
+    "http://127.0.0.1@127.0.0.2:{port}/v4",
 )
 
 
 @pytest.fixture(scope="session")
 def network() -> list[str]:
-    """The connections and name lookups of this process from now on. A hook of the interpreter stays."""
+    """Record the connections and name lookups of this process. A hook of the interpreter cannot be removed."""
     seen: list[str] = []
     watched = ("socket.connect", "socket.getaddrinfo", "socket.gethostbyname")
     sys.addaudithook(lambda event, arguments: seen.append(f"{event} {arguments}") if event in watched else None)
@@ -128,7 +124,7 @@ def test_redirects_of_each_kind_of_call_are_not_followed(kinds: Kinds, opened: O
         assert f"returned {status}: a redirect to '{to}', which is not followed" in message
         assert message.count("Check base_url") == 1
         assert listener.requests[-1].method == call[0]
-        # A client is read before its delete; no delete is sent twice.
+        # The module reads a client before it deletes the client.
         assert len([request for request in listener.requests if request.method != "GET"]) == (call[0] != "GET")
         assert not any("elsewhere" in request.target for request in listener.requests)
     assert [other.connections for other in others] == [0, 0]
@@ -151,7 +147,8 @@ def test_netrc_files_are_not_used(opened: Open, monkeypatch: pytest.MonkeyPatch,
     assert base64.b64encode(f"someone:{PASSWORD}".encode()) not in listener.received
 
 
-# A setting, no_proxy, the host of the service (HOST can only be found by way of the proxy), and whether it is used.
+# Columns: the variable of the proxy, no_proxy, the host of the service, whether the proxy is used. Only the proxy can
+# resolve HOST.
 _PROXIES = [
     ("http_proxy", "", "localhost", False),
     ("https_proxy", "other.example.test", HOST, True),
@@ -182,7 +179,7 @@ def test_over_tls_a_proxy_gets_no_token_and_the_service_no_password(
 
 
 def test_plain_http_uses_no_proxy_unless_allowed(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The token would leave this machine unencrypted, though the service is on it."""
+    """Through a proxy, the token for a service on this machine would leave this machine unencrypted."""
     account, listener = service(opened)
     proxy = opened(Proxy, (listener.address, listener.port), address=OTHER_HOST)
     monkeypatch.setenv("ALL_PROXY", f"http://someone:{PASSWORD}@{OTHER_HOST}:{proxy.port}")
@@ -193,18 +190,15 @@ def test_plain_http_uses_no_proxy_unless_allowed(opened: Open, monkeypatch: pyte
         result, message = try_task(account, monitor_client, label="web9", allow_http=allowed, faults=0)
         assert result is not None, message
         assert PASSWORD.encode() not in listener.received
-        # This also shows that the listeners see a token.
+        # The listeners see a token if the task sends a token.
         assert (Account.TOKEN.encode() in proxy.received) is (allowed and not exempt)
-
-
-_BAD_PROXIES = ("socks5://someone:{p}@127.0.0.1:9", "http://someone:{p}@x:port", "http://someone:{p}@127.0.0.1:9")
 
 
 def test_proxies_that_cannot_be_used_give_an_error_without_their_password(
     kinds: Kinds, opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     account, listener = service(opened, kinds[1]["good"])
-    for value in _BAD_PROXIES:
+    for value in ("socks5://someone:{p}@127.0.0.1:9", "http://someone:{p}@x:port", "http://someone:{p}@127.0.0.1:9"):
         monkeypatch.setenv("https_proxy", value.format(p=PASSWORD))
         result, message = try_task(account, monitor_client, label="web1", ca_path=kinds[0])
         assert result is None, value

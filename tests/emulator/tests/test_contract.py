@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The contract is valid and has what is below. The emulator checks each of its responses against the contract."""
+"""The contract is valid, and has the operations, fields, limits and grants of the API document."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from ansible_collections.monitor.cloud.tests.emulator.contract import DOCUMENT
 
 READ, WRITE, PUBLIC = "monitor:read_only", "monitor:read_write", None
 
-# Written by hand, so that no operation, path or scope of the API document changes by accident. Others may be added.
+# Columns: operation, method, path, scope.
 OPERATIONS = [
     ("list_clients", "GET", "/monitor/clients", READ),
     ("create_client", "POST", "/monitor/clients", WRITE),
@@ -29,7 +29,6 @@ OPERATIONS = [
     ("get_region", "GET", "/regions/{regionId}", PUBLIC),
     ("get_region_availability", "GET", "/regions/{regionId}/availability", PUBLIC),
 ]
-# Copied by hand as well: the fields that each object has.
 REQUIRED = {
     "Client": "id label api_key install_code apps created updated",
     "Subscription": "id label clients_included price",
@@ -41,7 +40,6 @@ REQUIRED = {
 
 WRITTEN: dict[str, Any] = yaml.safe_load(DOCUMENT.read_text(encoding="utf-8"))
 SCHEMAS: dict[str, Any] = WRITTEN["components"]["schemas"]
-# Path, verb and description of each operation.
 ITEMS = [
     (path, verb, item)
     for path, methods in WRITTEN["paths"].items()
