@@ -2,12 +2,11 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Audits of a fleet with a host in every state, at once and by slices that are joined; reports that are refused."""
+"""Tests of audits of a fleet with a host in every state: whole, in slices, in batches and with --limit."""
 
 import collections
 import json
 import re
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,14 +21,14 @@ from ansible_collections.monitor.cloud.tests.support.secrets import found_in, pl
 from ansible_collections.monitor.cloud.tests.support.steps import snapshots
 
 ROLE = "- ansible.builtin.import_role: {name: monitor.cloud.monitor_agent, tasks_from: audit, rolespec_validate: false}"
-# Two need systemd (tests/fleet/test_machines.py), one a token that only reads.
+# tests/fleet/test_machines.py has the states that need systemd.
 _NOT_HERE = {"restart_pending", "agent_disabled", "unverifiable"}
 FORMS = ("json", "junit", "html", "metrics")
 
 
 @pytest.fixture(scope="module")
 def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
-    """The broken fleet, in an account of its own with a plan that is too small. No test changes it."""
+    """A fleet that no test changes. Its account has a plan that is too small."""
     with Emulator() as service:
         made = Local(tmp_path_factory.mktemp("fleet"), service, *HOSTS)
         break_all(made)
@@ -40,7 +39,7 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
 def audit(
     controller: Local, *options: str, playbook: str = "monitor.cloud.audit", name: str = "audit", **environment: str
 ) -> tuple[Run, dict[str, list[str]]]:
-    """Audit, or join audits, into files of this name beside the inventory; the states by host."""
+    """Audit, or join audits, and return the states by host. ``name``: name of the report files, without a suffix."""
     files = [part for form in FORMS for part in ("-e", f"monitor_agent_audit_{form}={name}.{form}")]
     written = controller.directory / f"{name}.json"
     written.unlink(missing_ok=True)
@@ -55,7 +54,6 @@ def read(controller: Local, name: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def whole(fleet: Local) -> Run:
-    """An audit of all hosts by one run."""
     before = snapshots(fleet)
     run, states = audit(fleet, "-vvv", name="whole")
     assert (run.code, states, snapshots(fleet)) == (0, EXPECTED, before), run.output
@@ -64,24 +62,23 @@ def whole(fleet: Local) -> Run:
 
 @pytest.fixture(scope="module")
 def slices(fleet: Local) -> list[list[str]]:
-    """The hosts of two slices; each was audited by a controller, the second of which knows no other hosts."""
+    """Audit two slices, and return the hosts of each slice. The inventory of the second slice has only its hosts."""
     made = [list(HOSTS[::2]), list(HOSTS[1::2])]
     for number, hosts in enumerate(made):
         directory = fleet.directory / f"slice-{number}"
         directory.mkdir()
-        one = Local(directory, fleet.service)
-        one.host_vars = {host: fleet.host_vars[host] for host in (hosts if number else HOSTS)}
-        # With -vvv as the whole, because core before 2.19 reports an unreachable host with what ssh prints.
-        run, states = audit(one, "-vvv", "-e", "monitor_agent_audit_artifact=slice", "--limit", ",".join(hosts))
+        controller = Local(directory, fleet.service)
+        controller.host_vars = {host: fleet.host_vars[host] for host in (hosts if number else HOSTS)}
+        # Until core 2.18, the message about an unreachable host depends on the verbosity.
+        run, states = audit(controller, "-vvv", "-e", "monitor_agent_audit_artifact=slice", "--limit", ",".join(hosts))
         assert states.keys() == {*hosts}
-        passed_on = [event.result["ansible_stats"]["data"] for event in run.events if "ansible_stats" in event.result]
-        assert passed_on == [{"slice": read(one, "audit")}]
+        artifacts = [event.result["ansible_stats"]["data"] for event in run.events if "ansible_stats" in event.result]
+        assert artifacts == [{"slice": read(controller, "audit")}]
     return made
 
 
 def test_every_state_at_once(fleet: Local, whole: Run) -> None:
-    """No form holds a key; that all agree is a unit test."""
-    # Nothing was changed, the account was read once, and each host but the first costs core's check and one task.
+    # Except the first host, each host runs two tasks: core's check of the role's variables, and one inspection.
     assert whole.calls() == ["list_clients", "get_plan", "list_subscriptions"]
     assert not any(event.status == "changed" for event in whole.events)
     tasks = collections.Counter(event.host for event in whole.events)
@@ -89,26 +86,22 @@ def test_every_state_at_once(fleet: Local, whole: Run) -> None:
     assert {state for states in EXPECTED.values() for state in states} == {*STATES} - _NOT_HERE
 
     document = read(fleet, "whole")
-    found = {host["host"]: host for host in document["hosts"]}
+    hosts = {host["host"]: host for host in document["hosts"]}
     assert document["orphans"] == ORPHANS
     owners = {"clone-1": "web-1", "clone-2": "web-1", "renamed": "old-name", "strange-1": None, "fine": "fine"}
-    assert {name: found[name]["owner_label"] for name in owners} == owners
-    assert found["clone-1"]["shared_with"] == ["clone-2", "web-1"]
-    account = {name: document["account"][name] for name in ("plan", "clients_used", "clients_missing")}
-    assert account == {"plan": "monitor-10", "clients_used": 17, "clients_missing": 2}
+    assert {name: hosts[name]["owner_label"] for name in owners} == owners
+    assert hosts["clone-1"]["shared_with"] == ["clone-2", "web-1"]
     assert document["account"]["next_tier"]["id"] == "monitor-40"
 
     forms = {form: (fleet.directory / f"whole.{form}").read_text(encoding="utf-8") for form in FORMS}
     assert f"for the account at <bdi>{fleet.service.base_url}</bdi>" in forms["html"]
-    made = re.search(r"\nmonitor_cloud_audit_timestamp_seconds (\d+)\n", forms["metrics"])
-    assert made and time.time() - 300 <= int(made[1]) <= time.time()
     assert not [host for host in EXPECTED if f'"{host}"' in forms["metrics"]]
     everything = whole.output + str(whole.events) + "".join(forms.values())
     assert found_in(everything, [*plain_secrets(fleet.service), STRANGE, STRANGE[::-1]]) == []
 
 
 def test_the_joined_report_is_that_of_one_run(fleet: Local, whole: Run, slices: list[list[str]]) -> None:
-    """One audit is a file; the other a variable, as artifacts of other jobs arrive, with templates as texts."""
+    """One audit is a file. The other audit is a variable, like the artifact of a job, and contains templates."""
     before, poisoned, given = snapshots(fleet), fleet.directory / "poisoned", fleet.directory / "given.json"
     document = read(fleet, "slice-0/audit")
     for host in document["hosts"]:
@@ -117,7 +110,6 @@ def test_the_joined_report_is_that_of_one_run(fleet: Local, whole: Run, slices: 
     given.write_text(json.dumps(variables), encoding="utf-8")
     run, _states = audit(fleet, "-e", f"@{given}", "-vvv", playbook="monitor.cloud.report", name="joined")
     assert run.code == 0 and not poisoned.exists(), run.output
-    # No host is contacted, nothing is changed, and the account is read once.
     assert {(event.host, event.status) for event in run.events} == {(run.events[0].host, "ok")}
     assert "ESTABLISH" not in run.output.replace("ESTABLISH LOCAL CONNECTION", "")
     assert run.calls() == ["list_clients", "get_plan", "list_subscriptions"]
@@ -127,10 +119,8 @@ def test_the_joined_report_is_that_of_one_run(fleet: Local, whole: Run, slices: 
     assert {name for name in joined if joined[name] != single.get(name)} == {"generated_at", "audits", "notes"}
     assert joined["notes"] == []
     names = "The variable of_0", f"{fleet.directory}/slice-1/audit.json"
-    assert [(one["name"], one["hosts"]) for one in joined["audits"]] == [*zip(names, map(len, slices), strict=True)]
-    page = (fleet.directory / "joined.html").read_text(encoding="utf-8")
-    assert "Joined from 2 audits, made " in page and "Joined from 2 audits, made " in run.output
-    everything = run.output + str(run.events) + page + json.dumps(joined)
+    assert [(part["name"], part["hosts"]) for part in joined["audits"]] == [*zip(names, map(len, slices), strict=True)]
+    everything = run.output + str(run.events) + json.dumps(joined)
     assert found_in(everything, [*plain_secrets(fleet.service), STRANGE, STRANGE[::-1]]) == []
     assert snapshots(fleet) == before
 
@@ -149,7 +139,6 @@ def test_with_a_token_that_only_reads(fleet: Local) -> None:
         "fresh": EXPECTED["fresh"],
     }
     assert masked.items() <= states.items()
-    # Drift is what can be known: orphans and permissions.
     ours = ("-e", "monitor_agent_audit_fail_on_drift=true monitor_agent_audit_orphan_pattern=web.*", "--limit")
     for limit, code in (("fine,edited", 0), ("fine,open", 2)):
         run, _states = audit(fleet, *ours, limit, MONITOR_API_TOKEN=token)
@@ -162,10 +151,8 @@ def test_some_hosts_only_and_drift_is_a_failure(fleet: Local) -> None:
     run, states = audit(fleet, "--limit", "fine,clone-1", "--check", *drift)
     assert run.code == 2
     assert states == {"clone-1": ["foreign_key"], "fine": ["ok"]}
-    # Hosts that the limit leaves out are not gone.
     assert read(fleet, "audit")["orphans"] == ORPHANS
     assert "1 foreign_key, 4 clients without a host" in "".join(run.failures().values())
-    # The other hosts decide whether clone-1 is a renamed machine, and which clients have no host.
     assert "Undecided without the other hosts: 1." in run.output
     assert not re.search(r"monitor.cloud.(rollout|adopt|prune|retire)", run.output.partition("What to do:")[2])
 
@@ -183,7 +170,7 @@ def test_in_batches(fleet: Local) -> None:
     assert 'state="ok"} 3\n' in (fleet.directory / "audit.metrics").read_text(encoding="utf-8")
 
 
-def test_a_host_whose_label_is_invalid_or_undefined_is_reported_and_the_others_too(four: Local) -> None:
+def test_hosts_with_an_invalid_or_undefined_label_are_reported(four: Local) -> None:
     for host, label in {"web-1": "ab", "web-2": 1234, "db-1": "{{ nowhere_set }}"}.items():
         four.host_vars[host]["monitor_agent_label"] = label
     states = dict.fromkeys(["web-1", "web-2", "db-1"], ["not_registered", "unverifiable"])
@@ -195,18 +182,15 @@ def test_a_host_whose_label_is_invalid_or_undefined_is_reported_and_the_others_t
 
 
 def test_check_mode_shows_the_cost_of_new_clients(four: Local) -> None:
-    """In one line at normal verbosity; the audit's page has it too."""
     four.service.set_plan("monitor-10")
     four.service.seed(labels=["other-1", "other-2"])
     line = "Clients: 2 of 10 that monitor-10 includes, 20 a month; 4 more to register."
     check = four.succeed("monitor.cloud.rollout", "--check")
     assert any(line in text for text in check.output.splitlines()), check.output
-    audit(four)
-    assert line in (four.directory / "audit.html").read_text(encoding="utf-8")
 
 
 def test_a_host_whose_sudo_refuses_the_user_is_reported(one: Controller) -> None:
-    """Core raises an exception there, and takes the host out of the play."""
+    """In this case, core raises an exception, and removes the host from the play."""
     one.group_vars.update(ansible_user=USER, ansible_become=True, ansible_become_exe="/opt/agent-sudo")
     one.hosts["web-1"].write(
         "#!/bin/sh\necho 'sudo: a password is required' >&2; exit 1\n", "/opt/agent-sudo", mode="755"

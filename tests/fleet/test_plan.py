@@ -84,6 +84,8 @@ def test_two_names_of_one_machine_do_not_swap_its_key(pair: Local) -> None:
         assert configured(pair) == {other}
         contents.add(pair.read(other))
     assert len(contents) == 1
+    audit = pair.succeed("monitor.cloud.audit")
+    assert "One machine with several names: 2." in audit.output and "monitor.cloud.rollout" not in audit.output
     # Two agents of one machine have different paths.
     pair.host_vars["web-2"]["monitor_agent_config_path"] += ".second"
     pair.succeed()

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Clients that prune and retire delete: those without a host after a question, and those that are chosen."""
+"""Tests of the playbooks prune and retire."""
 
 import contextlib
 import json
@@ -32,7 +32,7 @@ _CONFIRMED = (PRUNE, *_GONE, "-e", "prune_confirm=true")
 
 @pytest.fixture
 def two(pair: Local) -> Local:
-    """A controller whose two hosts are monitored, and an account with two clients of no host."""
+    """Two monitored hosts, and two clients without a host."""
     pair.monitor()
     pair.service.seed(labels=["old-1", "old-2"])
     return pair
@@ -47,13 +47,13 @@ def test_prune_asks_in_a_terminal(two: Local, reply: str, deleted: list[str]) ->
     if process == 0:
         os.execve(command[0], command, {**two.environment(record), **WHOLE})
     shown, deadline = "", time.monotonic() + 120
-    # Reading fails at the end of the run.
+    # os.read raises OSError at the end of the run.
     with contextlib.suppress(OSError):
         while time.monotonic() < deadline:
             if select.select([terminal], [], [], 1)[0]:
                 shown += os.read(terminal, 4096).decode()
             elif "(yes/no)" in shown:
-                # pause discards what was typed before its question.
+                # pause discards input that arrives before the question.
                 os.write(terminal, f"{reply}\r".encode())
     os.close(terminal)
     assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 0, shown
@@ -62,12 +62,12 @@ def test_prune_asks_in_a_terminal(two: Local, reply: str, deleted: list[str]) ->
     assert labels(two) == [*sorted({"old-1", "old-2"} - {*deleted}), "web-1", "web-2"]
 
 
-def test_prune_without_a_terminal_deletes_what_is_confirmed_within_the_limit(two: Local) -> None:
+def test_prune_without_a_terminal_needs_confirmation_and_a_limit(two: Local) -> None:
     run = two.succeed(PRUNE, *_GONE, **WHOLE)
     assert run.writes() == [] and "set -e prune_confirm=true to delete: old-1, old-2" in run.output
     run = two.run(*_CONFIRMED, "-e", "prune_limit=1", **WHOLE)
     assert run.writes() == [] and "more than prune_limit (1)" in str(run.failures()), run.output
-    # An inventory does not choose: this would allow nothing, or anything.
+    # Variables of the inventory have no effect on prune.
     two.group_vars.update(prune_limit=0, prune_pattern=".*", prune_confirm=True)
     for options, reason in (
         ((), "Choose the labels that may be deleted: -e prune_pattern=REGEX."),
@@ -80,13 +80,11 @@ def test_prune_without_a_terminal_deletes_what_is_confirmed_within_the_limit(two
         check = two.succeed(PRUNE, *given, "--check", **WHOLE)
         assert check.writes() == [] and "Would delete: old-1, old-2" in check.output
     run = two.succeed(*_CONFIRMED, **WHOLE)
-    assert (
-        sorted(run.writes()) == ["delete_client old-1", "delete_client old-2"] and "Deleted: old-1, old-2" in run.output
-    )
+    assert sorted(run.writes()) == ["delete_client old-1", "delete_client old-2"]
+    assert "Deleted: old-1, old-2" in run.output
 
 
 def test_prune_needs_the_label_of_each_host(two: Local) -> None:
-    """The label of web-2 can be that of any client. Other labels that are unknown: test_variables.py."""
     two.host_vars["web-2"]["monitor_agent_label"] = "{{ ansible_facts.system }}"
     two.service.seed(labels=["Linux"])
     two.group_vars["ansible_python_interpreter"] = sys.executable
@@ -96,11 +94,11 @@ def test_prune_needs_the_label_of_each_host(two: Local) -> None:
     assert 'Would delete: old-1, old-2, web-2"' in run.output
 
 
-# The text of a label can be a template, or control a terminal: 8 characters back, or from right to left.
+# The labels contain a template, a character that reverses text, and a control sequence.
 _HOSTILE = ["old-{{ 7 * 7 }}", "old-\u202egnp", "old-\u009b8D"]
 
 
-def test_labels_are_deleted_as_they_are_and_printed_without_control_characters(two: Local) -> None:
+def test_hostile_labels_are_deleted_and_printed_without_control_characters(two: Local) -> None:
     for playbook, given, settings in (
         (PRUNE, {"prune_pattern": "old-.*", "prune_confirm": True}, WHOLE),
         (_RETIRE, {"labels": _HOSTILE[1:]}, {}),
@@ -141,20 +139,18 @@ def test_hosts_and_labels_are_retired_at_once(two: Local) -> None:
     assert "Deleted: no client" in steps.again.output
 
 
-def test_the_client_goes_whose_key_the_host_carries_unless_it_may_be_of_another(two: Local) -> None:
+def test_the_client_of_the_key_is_deleted_unless_another_host_or_user_may_own_it(two: Local) -> None:
     keys = two.files()
     two.write("web-1", keys["web-2"])
     run = two.run(_RETIRE, "--limit", "web-1")
-    assert (
-        "carries the key of client 'web-2'. This client may belong to web-2." in str(run.failures())
-        and run.writes() == []
-    )
+    assert "carries the key of client 'web-2'. This client may belong to web-2." in str(run.failures())
+    assert run.writes() == []
     two.write("web-1", texts(two.service.clients())["old-1"])
     two.group_vars["monitor_agent_audit_orphan_pattern"] = "web-.*"
     run = two.run(_RETIRE, "--limit", "web-1")
     assert "This client may belong to another user." in str(run.failures()) and run.writes() == []
     del two.group_vars["monitor_agent_audit_orphan_pattern"]
-    # A renamed host, which a rollout has registered again.
+    # The host was renamed, and a rollout created a second client.
     run = two.succeed(_RETIRE, "--limit", "web-1")
     assert "Deleted: old-1, web-1" in run.output and labels(two) == ["old-2", "web-2"]
 
@@ -177,6 +173,6 @@ def test_a_token_that_only_reads_removes_and_adopts_nothing(two: Local, playbook
     before = labels(two), two.files()
     options = ["--limit", "web-*"] if playbook == "retire" else []
     run = two.run(f"monitor.cloud.{playbook}", *options, MONITOR_API_TOKEN=two.service.tokens["read_only"])
-    refused = ["token has read-only access" in text for text in run.failures().values()]
+    refused = ["token has read-only access" in message for message in run.failures().values()]
     assert run.code == 2 and all(refused), run.output
     assert (labels(two), two.files()) == before

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Read audits to join from files and variables on the controller, and write reports."""
+"""Functions that read audits from files and variables on the controller, and write reports."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.sealed_keys import plain
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.slices import Slice, parse
 
-# Bytes: ten times the size of an audit of 10,000 hosts.
+# The limit in bytes is ten times the size of an audit of 10,000 hosts.
 _LARGEST_AUDIT = 2**26
 
 
 def read_slices(audits: Sequence[str], variables: Mapping[str, t.Any], pattern: str) -> list[Slice]:
-    """Return audits from files (paths or patterns) and from matching variables. Does not render templates in audits."""
+    """Return audits from files (paths or patterns) and from matching variables. Do not render templates in audits."""
     names = sorted(matching(pattern, "audits_variables", list(map(str, variables))))
     if pattern and not names:
         raise InputError(
@@ -34,7 +34,7 @@ def read_slices(audits: Sequence[str], variables: Mapping[str, t.Any], pattern: 
         )
     given = [os.path.expanduser(audit) for audit in audits if audit]
     # A path that exists can contain characters of patterns, so check for the path first.
-    paths = [found for path in given for found in ([] if os.path.exists(path) else sorted(glob.glob(path))) or [path]]
+    paths = [file for path in given for file in ([] if os.path.exists(path) else sorted(glob.glob(path))) or [path]]
     if not names and not paths:
         raise InputError(
             "There are no audits to join. Choose the files that monitor_agent_audit_json wrote: "

@@ -81,7 +81,7 @@ class Host:
 
     @property
     def renamed(self) -> bool:
-        """Whether the host was renamed and can keep the client whose key the host carries."""
+        """Whether the host can keep the client of another label, because the host was renamed."""
         return self.adoption in ("adopt", "later")
 
 
@@ -104,7 +104,7 @@ def facts_of(result: Mapping[str, t.Any]) -> dict[str, t.Any]:
 
 
 def _reason(message: t.Any) -> str:
-    """Return a message as the end of a sentence: one line of limited length."""
+    """Return a message as one line of limited length that ends with a period."""
     words = str(message or "no reason given")[: 10 * _LONGEST_REASON].replace("Task failed: ", "").split()
     text = printable(" ".join(words), "\ufffd")
     text = text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]}…"
@@ -123,12 +123,12 @@ class Account:
 
     @functools.cached_property
     def key_owners(self) -> dict[str, str]:
-        """Labels by key fingerprint, of all clients whose keys can be read."""
+        """The labels of clients whose keys the token can read, by key fingerprint."""
         return {client["key_fingerprint"]: label for label, client in self.clients.items() if client["key_fingerprint"]}
 
     @functools.cached_property
     def masked_labels(self) -> set[str]:
-        """The labels of clients whose keys cannot be read."""
+        """The labels of clients whose keys the token cannot read."""
         return {label for label, client in self.clients.items() if not client["key_fingerprint"]}
 
 
@@ -191,10 +191,8 @@ def audit(
     **joined: t.Any,
 ) -> Report:
     """Return the report of an audit. ``labels``: the label of each host of the whole inventory."""
-    orphans = sorted(
-        matching(orphan_pattern, "orphan_pattern", list(account.clients.keys() - {*labels.values()})),
-        key=natural_sort_key,
-    )
+    free = list(account.clients.keys() - {*labels.values()})
+    orphans = sorted(matching(orphan_pattern, "orphan_pattern", free), key=natural_sort_key)
     # A renamed host can keep an orphan or the client of an absent host. Other clients can belong to other users.
     fleet = _Fleet(hosts, account, labels, {*orphans, *(labels[host] for host in absent)})
     audited = [fleet.finding(dataclasses.replace(finding, absent=finding.host in absent)) for finding in hosts]
@@ -211,8 +209,10 @@ class _Fleet:
     def __init__(self, hosts: Sequence[Host], account: Account, labels: Mapping[str, str], free: set[str]) -> None:
         self.account, self._free = account, free
         self.host_of = {label: host for host, label in labels.items()}
-        ordered = sorted(hosts, key=lambda finding: natural_sort_key(finding.host))
-        self._carriers, self._machines = _by_fact(ordered, "key_fingerprint"), _by_fact(ordered, "machine")
+        self._alike: dict[tuple[str, str | None], list[str]] = collections.defaultdict(list)
+        for finding in sorted(hosts, key=lambda finding: natural_sort_key(finding.host)):
+            for name in ("key_fingerprint", "machine"):
+                self._alike[name, finding.facts[name]].append(finding.host)
         self._adoptions = self._renamed(hosts)
 
     def _renamed(self, hosts: Sequence[Host]) -> dict[str, Adoption]:
@@ -221,8 +221,9 @@ class _Fleet:
         Hosts can form a chain: web-1 became web-2, and web-2 became web-3. The label of the first client belongs to no
         host. The label of the last host belongs to no client, so the last client is renamed first.
         """
-        sole = [finding for finding in hosts if len(self._carriers.get(finding.facts["key_fingerprint"], ())) == 1]
-        carriers = {finding.facts["owner_label"]: finding for finding in sole if finding.facts["key_owner"] == "other"}
+        others = [finding for finding in hosts if finding.facts["key_owner"] == "other"]
+        sole = [finding for finding in others if not self._others(finding, "key_fingerprint")]
+        carriers = {finding.facts["owner_label"]: finding for finding in sole}
         adoptions: dict[str, Adoption] = {}
         for first in [finding for owner, finding in carriers.items() if owner in self._free]:
             chain = [first]
@@ -234,9 +235,7 @@ class _Fleet:
         return adoptions
 
     def finding(self, finding: Host) -> Host:
-        keys, machines = finding.facts["key_fingerprint"], finding.facts["machine"]
-        shared = tuple(host for host in self._carriers.get(keys, ()) if host != finding.host)
-        names = tuple(host for host in self._machines.get(machines, ()) if host != finding.host)
+        shared, names = self._others(finding, "key_fingerprint"), self._others(finding, "machine")
         sentences = self._file_states(finding)
         if finding.absent and finding.label not in self.account.clients:
             sentences.pop("not_configured", None)
@@ -250,7 +249,7 @@ class _Fleet:
         detail = " ".join(sentences[state] for state in states)
         if states and names:
             detail += f" The inventory has this machine under other names too: {named(names)}."
-        # Skip the reason if the key belongs to another client: the report has a step for this.
+        # If the key belongs to another client, the report has a step for the host, so leave out the reason.
         if finding.facts["reason"] and finding.facts["key_owner"] not in (None, "other"):
             detail += f" A rollout would fail: {finding.facts['reason']}"
         return dataclasses.replace(
@@ -261,6 +260,11 @@ class _Fleet:
             detail=detail,
             adoption=self._adoption(finding),
         )
+
+    def _others(self, finding: Host, name: str) -> tuple[str, ...]:
+        """Return the other hosts that have the same value of a fact."""
+        value = finding.facts[name]
+        return tuple(host for host in self._alike[name, value] if host != finding.host) if value else ()
 
     def _adoption(self, finding: Host) -> Adoption:
         key = finding.facts["key_owner"]
@@ -322,15 +326,6 @@ class _Fleet:
         if finding.label in self.account.masked_labels or finding.facts["key_fingerprint"]:
             return {"unverifiable": "The service masks keys: a comparison needs read-write access."}
         return {"unverifiable": "The configuration can't be read as this user."}
-
-
-def _by_fact(hosts: Sequence[Host], name: str) -> dict[str, list[str]]:
-    """Return hosts by the value of a fact, without hosts for which the value is unknown."""
-    groups: dict[str, list[str]] = {}
-    for host in hosts:
-        if value := host.facts[name]:
-            groups.setdefault(value, []).append(host.host)
-    return groups
 
 
 def natural_sort_key(name: str) -> str:

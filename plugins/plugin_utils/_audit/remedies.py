@@ -29,8 +29,8 @@ _TITLES = {
     "plan": "The plan is too small",
 }
 _PARTIAL = "Audit the whole inventory, or join audits of all its hosts (report): other hosts may carry the same keys."
-# Playbook (empty: none) and advice by kind. shared_key has no step, because another host has the wrong key. Adopt comes
-# before rollouts: a rollout would give renamed hosts the keys of other clients.
+# The playbook (empty if no command helps) and the advice for each kind, in the order of work. A rollout gives renamed
+# hosts the keys of other clients, so adopt comes before rollout.
 _STEPS: dict[str, tuple[str, str]] = {
     "unreachable": ("audit", "Find out why these hosts were not inspected, then audit the hosts again."),
     "same_machine": ("", "Keep one name of each machine in the inventory, then audit again. A rollout would fail."),
@@ -59,7 +59,7 @@ _PRUNE_LIMIT = 10
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """Advice to the user about hosts or labels (``names``). ``shell``: a command line, or empty."""
+    """Advice to the user about hosts or labels (``names``), and a command line (``shell``), which can be empty."""
 
     kind: str
     text: str
@@ -73,13 +73,9 @@ class Step:
 
 
 def steps(
-    report: findings.Report,
-    *,
-    limited: bool,
-    sources: Sequence[str] = (),
-    unreadable: Sequence[str] = (),
+    report: findings.Report, *, limited: bool, sources: Sequence[str] = (), unreadable: Sequence[str] = ()
 ) -> list[Step]:
-    """Return the steps in the order of work. The plan comes first, because other steps can fail if it is too small.
+    """Return the steps in the order of work. If the plan is too small, rollouts can fail, so the plan comes first.
 
     ``limited``: the audit lacks hosts of the inventory. ``unreadable``: hosts whose label is unknown. In both cases,
     return only steps that are right for any key or label of these hosts. ``sources``: files of the inventory.
@@ -144,7 +140,7 @@ def _without_special(names: Sequence[str], text: str, choose: str) -> tuple[list
 def _orphan_step(
     report: findings.Report, limited: bool, sources: Sequence[str], unreadable: Sequence[str]
 ) -> list[Step]:
-    # Do not prune a client whose key a host carries: adopt or rollout comes first.
+    # If a host carries the key of a client, adopt or rollout comes before prune.
     carried = {finding.facts["owner_label"] for finding in report.hosts}
     labels = tuple(label for label in report.orphans if label not in carried)
     if not labels:

@@ -132,13 +132,10 @@ def _value(text: str) -> str:
 
 
 def as_html(report: findings.Report, steps: Sequence[Step], address: str = "") -> str:
-    """Return the HTML page. ``address``: the base URL of the service. The template escapes all values."""
+    """Return the HTML page. ``address``: the base URL of the service."""
+    # The template escapes all values.
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_HERE),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+        loader=jinja2.FileSystemLoader(_HERE), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
     )
     environment.filters["shown"] = table.shown
     style, script = (_HERE / "page.css").read_text("utf-8"), (_HERE / "page.js").read_text("utf-8")

@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import findings
 
-# Values of key_owner for a file with a key. The present account determines the owner of such a key again.
+# Values of key_owner for a file with a key. The present account determines the owner of the key again.
 _WITH_KEY = ("own", "other", "unknown")
 
 

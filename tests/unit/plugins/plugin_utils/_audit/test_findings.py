@@ -132,7 +132,7 @@ def test_what_adopt_would_do_and_why(seen: Host, labels: str, inventory: str, ex
         # Several hosts carry one key.
         ({"app-1": "old", "app-2": "old"}, "old", "conflict conflict", {}),
         ({"app-2": "old", "old": "old"}, "old", "conflict nothing", {}),
-        # Chains of names: valid, ended by a host that has a client, with a clone, in a circle.
+        # The hosts got new names in a chain. Some chains end at a client, contain a clone, or form a circle.
         ({"web2": "web1", "web3": "web2", "web4": "web3"}, "web1 web2 web3", "later later adopt", {"web3": "web4"}),
         ({"web-2": "web-1", "web-3": "web-2"}, "web-1 web-2 web-3", "conflict conflict", {}),
         ({"web-2": "web-1", "web-3": "web-2", "web-4": "web-2"}, "web-1 web-2", "conflict conflict conflict", {}),

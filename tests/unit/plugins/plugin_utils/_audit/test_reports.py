@@ -79,7 +79,7 @@ def test_all_forms_name_the_audits_of_a_joined_report_and_its_notes() -> None:
 
 
 @pytest.mark.parametrize(("orphans", "stale"), [(True, False), (False, True), (False, False)])
-def test_junit_has_a_failing_case_for_all_that_is_drift(orphans: bool, stale: bool) -> None:
+def test_junit_has_a_failing_case_for_each_kind_of_drift(orphans: bool, stale: bool) -> None:
     """The JUnit file and the exit code of the audit agree. A host with a masked key is skipped."""
     source = {"name": "a.json", "generated_at": "2026-01-01T03:04:05Z", "hosts": 1, "stale": stale}
     masked = inspected("web", "unverifiable", key_fingerprint="!")
@@ -94,7 +94,7 @@ def test_junit_has_a_failing_case_for_all_that_is_drift(orphans: bool, stale: bo
     assert counts == ["3", str(len(failed) - 1), "0", "1"]
 
 
-def test_the_page_takes_no_text_of_hosts_for_markup_and_requests_nothing() -> None:
+def test_the_page_escapes_text_of_hosts_and_requests_nothing() -> None:
     of = every_state(Host(NASTY, NASTY, facts_of({"msg": NASTY})))
     text = as_html(of, audits.made(of)[1])
     assert re.findall("<script.*?>", text) == ["<script>"] and "alert(" in text
@@ -137,7 +137,7 @@ def test_counts_of_all_states_and_of_the_account_and_hosts_on_request() -> None:
     hosts = [audits.unreachable("gone"), inspected("new", "no_file"), inspected("web"), inspected("db")]
     of = report(hosts, account(["gone", "web", "db", "old"], masked=["old"], plan=TIERS[1], tiers=TIERS))
     assert values(of) == expected
-    # The oldest audit of which hosts are used gives the time of a joined report.
+    # The oldest audit with used hosts gives the time of a joined report.
     times = {"2026-01-02T03:04:05Z": 2, "2026-01-01T03:04:05Z": 1, "2025-12-31T03:04:05Z": 0}
     sources = [{"generated_at": time, "hosts": hosts} for time, hosts in times.items()]
     assert values(dataclasses.replace(of, sources=sources))[("audit_timestamp_seconds",)] == 1767236645
