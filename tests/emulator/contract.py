@@ -75,7 +75,10 @@ def operations(variant: Variant) -> tuple[Operation, ...]:
         pattern = re.compile(re.sub(r"\{\w+\}", "([^/]+)", BASE_PATH + _branded(path, variant.brand)))
         for verb in _VERBS:
             if verb in item:
-                result.append(_operation(verb, pattern, item[verb]))
+                scopes = [scope for scheme in item[verb]["security"] for scope in scheme.get("oauth", [])]
+                grants = tuple(item[verb].get("x-grants", []))
+                scope = next(iter(scopes), None)
+                result.append(Operation(item[verb]["operationId"], verb.upper(), pattern, scope, grants))
     return tuple(result)
 
 
@@ -103,17 +106,6 @@ def operation_at(variant: Variant, method: str, path: str) -> tuple[Operation | 
         if operation.method == method and (match := operation.pattern.fullmatch(path)):
             return operation, (match.groups() or (None,))[0]
     return None, None
-
-
-def _operation(verb: str, pattern: re.Pattern[str], written: Mapping[str, Any]) -> Operation:
-    scopes = [scope for scheme in written["security"] for scope in scheme.get("oauth", [])]
-    return Operation(
-        written["operationId"],
-        verb.upper(),
-        pattern,
-        scopes[0] if scopes else None,
-        tuple(written.get("x-grants", [])),
-    )
 
 
 def _adapted(variant: Variant) -> dict[str, Any]:
@@ -146,14 +138,9 @@ class ServiceError(Exception):
 
 
 def error_body(settings: Settings, error: ServiceError) -> dict[str, object]:
-    entry: dict[str, object] = {"reason": error.reason}
-    if error.field is not None:
-        entry["field"] = error.field
-    elif settings.error_field == "empty":
-        entry["field"] = ""
-    elif settings.error_field == "null":
-        entry["field"] = None
-    return {"errors": [entry]}
+    without: dict[str, dict[str, object]] = {"empty": {"field": ""}, "null": {"field": None}, "missing": {}}
+    field = without[settings.error_field] if error.field is None else {"field": error.field}
+    return {"errors": [{"reason": error.reason, **field}]}
 
 
 def error_response(settings: Settings, error: ServiceError) -> Response:

@@ -30,7 +30,6 @@ def control_app(state: State) -> Starlette:
     # A handler gets the state, and the JSON body or else the value of `operation` in the query.
     table: list[tuple[str, str, Handler]] = [
         ("POST", "reset", lambda state, _body: state.reset()),
-        ("GET", "settings", lambda state, _query: dataclasses.asdict(state.settings)),
         ("PATCH", "settings", _change_settings),
         ("GET", "faults", lambda state, _query: [dataclasses.asdict(fault) for fault in state.faults]),
         ("POST", "faults", lambda state, body: state.faults.append(Fault(**body))),

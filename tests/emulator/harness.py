@@ -69,9 +69,6 @@ class Emulator:
     def configure(self, **settings: Any) -> None:
         self._call("PATCH", "settings", settings)
 
-    def settings(self) -> dict[str, Any]:
-        return dict(self._call("GET", "settings"))
-
     def fault(self, **fault: Any) -> None:
         """Schedule a fault, see `faults.py`."""
         self._call("POST", "faults", fault)

@@ -191,12 +191,7 @@ def _shown(state: State, row: Row, *, in_list: bool = False) -> Body:
         client["label"] = None
     if _is_masked(state, row) and (in_list or state.settings.mask_in == "everywhere"):
         for name in ("api_key", "install_code"):
-            if state.settings.mask_kind == "missing":
-                del client[name]
-            elif state.settings.mask_kind == "cut_short":
-                client[name] = row[name][:6]
-            else:
-                client[name] = state.settings.mask_text
+            client[name] = state.settings.mask_text
     return client
 
 

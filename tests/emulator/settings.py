@@ -24,7 +24,6 @@ class Settings:
     mask_for: Literal["read_only", "all"] = "read_only"
     # Labels of clients whose keys are masked for all tokens.
     mask_labels: tuple[str, ...] = ()
-    mask_kind: Literal["text", "missing", "cut_short"] = "text"
     mask_text: str = "[REDACTED]"
     mask_in: Literal["everywhere", "lists"] = "everywhere"
     # The install code of all clients.
@@ -67,8 +66,7 @@ class Settings:
 def leaves_contract(settings: Settings) -> bool:
     """Return whether responses differ from the contract on purpose. The emulator does not validate such responses."""
     return (
-        settings.mask_kind == "missing"
-        or bool(settings.null_labels)
+        bool(settings.null_labels)
         or settings.apps_as_integers
         or settings.region_availability == "array"
         or settings.error_field != "empty"

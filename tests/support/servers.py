@@ -85,12 +85,9 @@ class Listener:
         with contextlib.suppress(OSError), plain:
             plain.settimeout(60)
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            connection = self.secured(plain)
+            connection = self._tls.wrap_socket(plain, server_side=True) if self._tls else plain
             while (request := self.read(connection)) and self.converse(connection, request):
                 pass
-
-    def secured(self, plain: socket.socket) -> socket.socket:
-        return self._tls.wrap_socket(plain, server_side=True) if self._tls else plain
 
     def converse(self, connection: socket.socket, request: Request) -> bool:
         """Respond to a request, and return whether the connection stays open."""

@@ -76,20 +76,11 @@ def test_a_response_that_echoes_a_key_is_redacted(
 _MASK_IN_KEY_FORM = "AAAAAAAA-BBBB-CCCC-DDDDEEEEFFFF0000"
 
 
-@pytest.mark.parametrize(
-    "mask",
-    [
-        {"mask_text": "[REDACTED]"},
-        {"mask_text": _MASK_IN_KEY_FORM},
-        {"mask_kind": "missing"},
-        {"mask_kind": "cut_short"},
-    ],
-    ids=str,
-)
-def test_masks_are_detected_by_every_module(emulator: Emulator, mask: dict[str, Any]) -> None:
+@pytest.mark.parametrize("mask", ["[REDACTED]", _MASK_IN_KEY_FORM])
+def test_masks_are_detected_by_every_module(emulator: Emulator, mask: str) -> None:
     """Observed: "api_key, install_code"."""
     emulator.seed(labels=["web1", "web2"])
-    emulator.configure(**mask)
+    emulator.configure(mask_text=mask)
     reading = functools.partial(go, emulator, token="read_only", include_keys=True)
     many = reading(monitor_clients, labels=["web1", "web2"])
     clients = [*reading(monitor_client_info)["clients"], *reading(monitor_client_info, id=1)["clients"]]
