@@ -16,10 +16,8 @@ from ansible_collections.monitor.cloud.plugins.inventory.clients import EXAMPLES
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label, derived_name
 from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import CLIENT
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.support.certificates import loopback
 from ansible_collections.monitor.cloud.tests.support.runs import Local
 from ansible_collections.monitor.cloud.tests.support.secrets import found_in, plain_secrets
-from ansible_collections.monitor.cloud.tests.support.servers import Open, assert_no_token, service
 
 _SHOWN = CLIENT.fields.keys() - {"api_key", "install_code"}
 
@@ -155,14 +153,6 @@ def test_errors_of_options(inventory: Inventory, options: dict[str, str], expect
     inventory.environment = {"MONITOR_BASE_URL": ""} if "base_url" in options else {}
     code, output = inventory.run(**options)
     assert code != 0 and expected in " ".join(output.split()), output
-
-
-def test_an_empty_option_keeps_the_check_of_certificates(inventory: Inventory, opened: Open, tmp_path: Path) -> None:
-    account, listener = service(opened, tls=loopback(tmp_path))
-    inventory.environment = {"MONITOR_BASE_URL": account.base_url, "MONITOR_VALIDATE_CERTS": ""}
-    code, output = inventory.run(validate_certs="")
-    assert code != 0 and "SSLCertVerificationError" in output, output
-    assert_no_token(listener)
 
 
 def test_the_lookup_returns_clients_without_keys_and_reads_the_account_once(inventory: Inventory) -> None:

@@ -65,8 +65,6 @@ def test_a_file_is_written_changed_and_removed(action: ActionModule, tmp_path: P
     [
         ({"content": None}, "state is present but any of the following are missing: template, content"),
         ({"content": None, "template": "missing.j2"}, "render missing.j2: file not found."),
-        ({"content": "nothing"}, "content writes neither the api_key nor the install_code of client"),
-        ({"label": 1.1}, "The label 1.1 of host web1 is not text."),
         ({"create_directory": False}, "/conf/agent.conf can't be changed: there is no directory "),
     ],
 )

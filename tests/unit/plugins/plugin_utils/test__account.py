@@ -14,8 +14,13 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._account import conn
 
 
 @pytest.mark.parametrize(("given", "expected"), [("", True), (None, True), ("no", False), (True, True)])
-def test_only_a_false_turns_the_check_of_certificates_off(given: Any, expected: bool) -> None:
+def test_an_empty_value_keeps_the_check_of_certificates(
+    given: Any, expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MONITOR_ALLOW_HTTP", "")
     params = connection_params(dict.fromkeys(CONNECTION_OPTIONS).get, {"validate_certs": given})
-    assert (params["validate_certs"], params["brand"]) == (expected, "monitor")
+    assert [params[name] for name in ("validate_certs", "brand", "allow_http")] == [expected, "monitor", False]
+    monkeypatch.setenv("MONITOR_VALIDATE_CERTS", "" if expected else str(given))
+    assert connection_params(dict.fromkeys(CONNECTION_OPTIONS).get, {})["validate_certs"] is expected
     with pytest.raises(InputError, match="allow_http is invalid"):
         connection_params(dict.fromkeys(CONNECTION_OPTIONS).get, {"allow_http": "maybe"})

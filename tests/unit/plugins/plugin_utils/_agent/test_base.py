@@ -43,14 +43,3 @@ def test_errors_are_results_without_secrets(error: Exception, expected: dict[str
     else:
         with pytest.raises(ValueError, match="a defect"):
             action.run(task_vars=VARIABLES)
-
-
-@pytest.mark.parametrize(
-    ("delegate_to", "run_once", "hosts", "refused"),
-    [("web2", False, 2, True), ("web1", False, 2, False), (None, True, 2, True), (None, True, 1, False)],
-)
-def test_delegation_is_refused(delegate_to: str | None, run_once: bool, hosts: int, refused: bool) -> None:
-    variables = {**VARIABLES, "ansible_play_batch": ["web1", "web2"][:hosts]}
-    action = action_of(Failing, OPTIONS, variables)
-    action.error, action._task.delegate_to, action._task.run_once = InputError("acts"), delegate_to, run_once
-    assert ("can't have delegate_to or run_once" in action.run(task_vars=variables)["msg"]) is refused

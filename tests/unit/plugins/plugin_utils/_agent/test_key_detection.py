@@ -49,12 +49,8 @@ def test_the_owner_of_the_key_in_each_kind_of_file(shape: str, key: str) -> None
     assert _owner(shape, text) == _OWNERS[key]
     # If the key is the own key of the host, the label that the account has for the key does not matter.
     assert _owner(shape, text, fingerprint(key)) == KeyOwner("own", "web1", fingerprint(key))
-
-
-@pytest.mark.parametrize("key", ["", "[REDACTED]", "short"])
-@pytest.mark.parametrize("shape", ["two values", "bare key", "quoted"])
-def test_a_file_without_a_key(shape: str, key: str) -> None:
-    assert _owner(_SHAPES[shape], _SHAPES[shape].format(key=key, code="")) == KeyOwner("no_key")
+    for no_key in ("", "[REDACTED]", "short"):
+        assert _owner(shape, shape.format(key=no_key, code="")) == KeyOwner("no_key")
 
 
 _ASSIGNED = "api_key = {key}\n"
