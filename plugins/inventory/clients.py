@@ -32,7 +32,8 @@ options:
   label_pattern: {description: Regular expression that must match the whole label of a client., type: str, default: .*}
 """
 
-EXAMPLES = r"""# The file account.monitor_clients.yml. MONITOR_BASE_URL and MONITOR_API_TOKEN contain address and token.
+EXAMPLES = r"""
+# The file account.monitor_clients.yml. MONITOR_BASE_URL and MONITOR_API_TOKEN contain address and token.
 plugin: monitor.cloud.clients
 # This file adds groups by monitored application, groups by the first part of the label, and a group of masked keys.
 keyed_groups:
