@@ -41,7 +41,6 @@ def emulator_process() -> Iterator[Emulator]:
 
 @pytest.fixture
 def emulator(emulator_process: Emulator) -> Emulator:
-    """Reset the emulator and return it."""
     emulator_process.reset()
     return emulator_process
 

@@ -69,7 +69,7 @@ def run(core: str, python: str) -> int:
     variables = {"PATH": f"{interpreter.parent}{os.pathsep}{os.environ['PATH']}", "FIGURES": "versions"}
     variables["TARGET_PYTHONS"] = os.pathsep.join(map(str, hosts))
     parts = FULL if (core, python) in (PAIRS[0], PAIRS[-1]) else ("smoke",)
-    # Sanity tests depend on ansible-core, and hardly on the controller's Python. Release candidates lack a package.
+    # Sanity tests hardly depend on the controller's Python. PyPI lacks their packages for release candidates.
     if core != NEXT and python == CONTROLLERS[core][0]:
         parts = (*parts, "sanity")
     command = [str(interpreter), str(CHECKOUT / "tests/tools/run.py"), *parts]

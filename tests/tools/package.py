@@ -12,7 +12,7 @@ from pathlib import Path
 from ansible_collections.monitor.cloud.tests.tools.links import on_forge, rewritten
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, LONGEST, PATH, copied_tree, tracked_files
 
-# The archive of a copied tree contains no untracked file.
+# The archive of a copied tree contains no ignored file.
 with copied_tree() as root, tempfile.TemporaryDirectory() as temporary:
     for path in (path for path in tracked_files() if path.suffix in (".md", ".rst")):
         (root / path).write_text(rewritten((root / path).read_text(encoding="utf-8"), path, on_forge), encoding="utf-8")

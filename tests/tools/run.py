@@ -27,7 +27,7 @@ PARTS = {
     "unit": ["tests/unit"],
 }
 CHOSEN = {
-    # Unit tests without a browser and without all shells, and some tests of each module and of the role.
+    # Unit tests that start no browser and no shells, and some tests of each module and of the role.
     "quick": [
         "tests/unit",
         "--deselect=tests/unit/docs/test_contributing.py",
@@ -52,7 +52,7 @@ CHOSEN = {
     "style": [f"{_LINT}[{step}]" for step in ("mypy", "ruff check", "ruff format")],
 }
 OPTIONS = [
-    # Many tests wait for timeouts, retries and machines: two processes for each processor keep it busy.
+    # Many tests wait for timeouts, retries and machines, so each processor runs two processes.
     f"-n{(os.cpu_count() or 1) * 2}",
     "--dist=worksteal",
     # A test of a signal or a deadline can fail on a busy machine. Pytest retries the test, and prints RERUN.
