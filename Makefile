@@ -33,7 +33,7 @@ test: $(TEST) ## all parts from lint to faults; FIGURES=tests writes the counts 
 	@$(RUN) tests/tools/run.py
 
 quick: $(TEST) ## style, types, unit tests, and some tests of each module and of the role, in half a minute
-	@$(RUN) tests/tools/run.py quick style
+	@$(RUN) tests/tools/run.py style quick
 
 lint: $(TEST) ## style, types, documentation, ansible-lint, ansible-test sanity
 	@$(RUN) tests/tools/run.py lint

@@ -29,12 +29,14 @@ PARTS = {
 CHOSEN = {
     # Unit tests that start no browser and no shells, and some tests of each module and of the role.
     "quick": [
+        # Each process starts its own emulator, so fewer processes take less time.
+        "-nauto",
+        "tests/fleet/test_role.py::test_hosts_of_one_batch_may_have_different_states",
+        "tests/contract/client/test_modules.py",
         "tests/unit",
         "--deselect=tests/unit/docs/test_contributing.py",
         "--deselect=tests/unit/plugins/plugin_utils/_agent/test_host_file.py",
         "--deselect=tests/unit/plugins/plugin_utils/_audit/test_page.py",
-        "tests/contract/client/test_modules.py",
-        "tests/fleet/test_role.py::test_hosts_of_one_batch_may_have_different_states",
     ],
     # The features that depend most on ansible-core: variables, templates, secrets, the role, the inventory, labels.
     "smoke": [

@@ -50,7 +50,7 @@ def _error(status: int, content: bytes | object = b"", **options: Any) -> ApiErr
 
 
 @pytest.mark.parametrize(("status", "body", "value"), [(204, b"", None), (200, b" ", None), (299, [1], [1])])
-def test_a_success_without_a_body_has_no_value(status: int, body: bytes | object, value: object) -> None:
+def test_the_value_of_a_response_is_its_json(status: int, body: bytes | object, value: object) -> None:
     assert _read(status, body) == value
 
 
