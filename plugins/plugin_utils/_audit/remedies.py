@@ -53,8 +53,6 @@ _STEPS: dict[str, tuple[str, str]] = {
     "undecided": ("", f"These hosts were renamed, cloned, or are to be removed. {_PARTIAL}"),
 }
 _REPAIRED = {kind for kind, (playbook, _text) in _STEPS.items() if playbook == "rollout"} - {"rollout", "absent"}
-# The default of the variable prune_limit in playbooks/prune.yml.
-_PRUNE_LIMIT = 10
 
 
 @dataclasses.dataclass(frozen=True)
@@ -152,8 +150,8 @@ def _orphan_step(
     if hosts := [finding.host for finding in report.hosts if finding.adoption == "unknown"]:
         text += f" First find out whose key is on {findings.named(hosts)}: adopt lets a renamed host keep its client."
     plain, text = _without_special(labels, text, "Choose these labels by your own prune_pattern.")
-    options = ["-e", "prune_pattern=" + "|".join(label.replace(".", "[.]") for label in plain)]
-    options += ["-e", f"prune_limit={len(plain)}"] if len(plain) > _PRUNE_LIMIT else []
+    pattern = "|".join(label.replace(".", "[.]") for label in plain)
+    options = ["-e", f"prune_pattern={pattern}", "-e", f"prune_limit={len(plain)}"]
     command = f"ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED=true {_command('prune', sources, *options)}"
     return [Step("orphans", text, labels, command if plain else "")]
 

@@ -17,7 +17,7 @@ def test_the_table_as_it_is_printed() -> None:
     of = report([inspected(name, "no_file")], account([name, "old"], plan=TIERS[0]))
     text, _todo = made(of)
     assert (
-        text
+        text.replace(" -e prune_", "\n -e prune_")
         == """\
 HOST                            STATE           FINDING
 a-name-that-is-longer-than-thi  not_configured  Not configured. There is no configuration.
@@ -38,7 +38,9 @@ What to do:
 
   Clients without a host: 1. Delete the clients of hosts that are gone. The command asks first.
   Other users may own some of them.
-    ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED=true ansible-playbook monitor.cloud.prune -e prune_pattern=old"""
+    ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED=true ansible-playbook monitor.cloud.prune
+ -e prune_pattern=old
+ -e prune_limit=1"""
     )
     assert table(report([], account([])), []) == ("\nHosts: none.\nClients: 0. The plan is not known: it was not read")
 
