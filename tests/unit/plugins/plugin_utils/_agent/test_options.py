@@ -40,7 +40,7 @@ def test_valid_values(option: str, values: list[Any], expected: Any) -> None:
     [
         ("path", ["", "agent.conf", "/", "/etc/", "/etc/a\0b"], "the absolute path of a file"),
         ("mode", ["", "u=rw", "9999", "0600\n", "60", "0240"], "Use a quoted octal string, such as '0640'"),
-        ("mode", [True, None, 6.0, 0, -1, 640, 0o240, 0o10600], "Use a quoted octal string, such as '0640'"),
+        ("mode", [True, None, 6.0, 0, 1, -1, 640, 0o240, 0o10600], "Use a quoted octal string, such as '0640'"),
         ("owner", ["-R", "+0"], "^owner '[-+].' must be a name or a number"),
         ("group", ["a b", "root:wheel"], "^group .* must be a name or a number"),
     ],
