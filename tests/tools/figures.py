@@ -58,7 +58,7 @@ def write_counts(reports: Mapping[str, Sequence[Any]], seconds: float) -> None:
     bad = len(failed) + len(errors)
     if table == "tests":
         result = f"{len(passed):,} passed, {bad} failed, {len(skipped)} skipped in {seconds / 60:.1f} minutes"
-        write(table, ("what", "figure"), [(f"`make {parts}`", result)], keys=1)
+        write(table, ("what", "figure"), [(f"`make {parts.split()[-1]}`", result)], keys=1)
     elif table == "versions":
         versions = [version("ansible-core"), platform.python_version()]
         reasons = "; ".join({str(report.longrepr[2]).replace("|", "/") for report in skipped}) or "-"
