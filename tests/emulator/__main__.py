@@ -27,7 +27,7 @@ from .settings import Settings, change, parse
 from .state import State, default_tokens
 from .store import Store
 
-# The control interface shows all keys to any caller.
+# The emulator listens on the loopback address only, because the control interface shows all keys to any caller.
 _HOST = "127.0.0.1"
 
 
@@ -88,7 +88,7 @@ def _serve(state: State, listener: socket.socket, options: argparse.Namespace) -
     )
     server = uvicorn.Server(config)
     state.close_connection = _connection_closer(server)
-    # Uvicorn ends at the signal, then raises the signal again.
+    # Uvicorn raises the signal again after it ended. Ignore this second signal.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: None)
     if options.until_eof:

@@ -28,7 +28,7 @@ from typing import Any
 
 @dataclass
 class Fault:
-    """A fault skips `skip` matching calls, then hits `times` calls; -1 has no end."""
+    """A fault skips `skip` matching calls, then hits `times` calls, or all calls if `times` is -1."""
 
     kind: str
     operation: str | None = None

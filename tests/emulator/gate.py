@@ -55,7 +55,7 @@ async def serve_call(state: State, service: Service, scope: Scope, receive: Rece
             await _send(response, send, half=kind == "truncate")
         if kind in ("drop", "lost_response", "truncate"):
             state.close_connection(call.entry["connection"])
-            # Uvicorn must see the end of the connection before this call returns. Otherwise it sends an error.
+            # Without this pause, uvicorn would send an error before it closes the connection.
             await asyncio.sleep(0)
     finally:
         call.entry["ended"] = time.monotonic()
@@ -88,7 +88,7 @@ async def _response(state: State, call: Call, fault: Fault | None, service: Serv
 
 
 def _change_account(state: State, fault: Fault) -> None:
-    """Make the changes of another controller, as far as clients exist and labels are free."""
+    """Make the changes of another controller. Ignore a missing client and a label that is taken."""
     store, changes = state.store, fault.changes
 
     def client_id(label: str) -> int:
@@ -113,12 +113,10 @@ def _replacement(fault: Fault) -> Response | None:
     if fault.kind == "status":
         body = {"errors": [{"field": "", "reason": title}]} if fault.body is None else fault.body
         return JSONResponse(body, fault.status, fault.headers)
-    # The gate does not send this response.
     return Response() if fault.kind == "drop" else None
 
 
 async def _served(state: State, call: Call, service: Service) -> Response:
-    """Return the response of the service."""
     try:
         _admit(state, call)
     except ServiceError as error:
@@ -159,7 +157,7 @@ def _admit(state: State, call: Call) -> None:
 def _count(state: State, caller: str, operation: str) -> None:
     """Raise 429 above the rate limit. Calls that get 429 do not count."""
     settings, now = state.settings, time.monotonic()
-    # The times when the earlier calls leave the sliding window.
+    # The times at which earlier calls stop counting for the rate limit.
     ends = state.hits[caller, operation]
     while ends and ends[0] <= now:
         ends.popleft()

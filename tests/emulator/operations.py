@@ -144,7 +144,7 @@ def _page(state: State, items: Sequence[Body], shown: Callable[[Body], Body] = d
     """Return the requested page in the envelope of section 2.5."""
     settings = state.settings
     items = [item for item in items if _matches(item, _filter())]
-    # Not parameters of the operation: services page the regions too, but the contract documents no parameters there.
+    # Services page the regions too, but the contract documents no parameters for the list of regions.
     query = QueryParams(context.scope["query_string"])
     page, size = int(query.get("page", 1)), int(query.get("page_size", _USUAL_PAGE))
     if not _SMALLEST_PAGE <= size <= settings.page_size_max:
@@ -178,7 +178,7 @@ def _client(state: State, client_id: int) -> Row:
 
 
 def _is_late(state: State, row: Row) -> bool:
-    """Count the read. Return whether the list does not show the client yet."""
+    """Return whether the list does not show the client yet."""
     state.reads_of[row["id"]] += 1
     return state.reads_of[row["id"]] <= state.settings.list_lag
 

@@ -68,7 +68,7 @@ class State:
         self.tokens = dict(tokens)
         self.faults: list[Fault] = []
         self.log: list[LogEntry] = []
-        # The label of the client by host.
+        # The label of the client under which a host reports, by host.
         self.reports: dict[str, str | None] = {}
         # By token and operation: the times, in monotonic seconds, when calls leave the window of the rate limit.
         self.hits: defaultdict[tuple[str, str], deque[float]] = defaultdict(deque)

@@ -12,7 +12,7 @@ Row = dict[str, Any]
 
 
 class LabelTaken(ValueError):
-    """Another client has this label."""
+    pass
 
 
 class Store:

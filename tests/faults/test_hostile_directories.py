@@ -35,7 +35,7 @@ USER = 4242
 NAME = "agent.conf"
 KEY = "api_key=THE-KEY-OF-THIS-HOST\n"
 OLD = "api_key=THE-OLD-KEY\n"
-# As long as the key, because the writer counts the bytes of the file.
+# The secret is as long as the key, because the writer counts the bytes of the file.
 SECRET = "what only root may ever read\n"
 # The name of a temporary directory of a killed writer. Root must not remove a directory that a user can replace.
 LEFTOVER = f".{NAME}.aB3dE6"
@@ -100,7 +100,7 @@ class Ground:
         return state
 
     def losses(self, loot: str, *, written: bool) -> set[str]:
-        """Return the gains of the user."""
+        """Return a sentence for each file that the user read or changed."""
         after, before = self._state(), self._before
         lost = {f"{name} was changed" for name in before | after if before.get(name) != after.get(name)}
         lost |= {f"the user read {content}" for content in (SECRET, KEY, OLD) if content in loot}
@@ -123,7 +123,7 @@ class Attacker:
         self._ground, self._trial = ground, trial
         self._entry: Path | None = None
         self._seen: list[object] = []
-        # Open files by device and inode.
+        # File descriptors by device and inode.
         self._opened: dict[tuple[int, int], int] = {}
         self._decoy = ground.directory / "decoy"
         with _as_user():
@@ -210,7 +210,7 @@ class Trial:
     turns: int = 0
 
     def run(self) -> tuple[set[str], bool, Attacker]:
-        """Return the gains of the user, whether the script succeeded, and the attacker."""
+        """Return the losses, whether the script succeeded, and the attacker."""
         with tempfile.TemporaryDirectory(prefix="hostile-", dir="/var/tmp") as root:
             os.chmod(root, 0o755)
             ground = Ground(Path(root), self.situation)
@@ -224,7 +224,7 @@ class Trial:
 
 
 def run_with_stops(script: str, root: Path, attacker: Attacker) -> host_file.Completed:
-    """Run a script as root. Stop before each command: dash expands PS4 there. The variable e is the directory."""
+    """Run a script as root with stops: dash expands PS4 before each command, after the script set the variable e."""
     stop, go = root / "stop", root / "go"
     for path in (stop, go):
         os.mkfifo(path, 0o600)

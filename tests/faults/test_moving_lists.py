@@ -18,7 +18,7 @@ PAGE = 25
 _OLD = [f"old-{number:02}" for number in range(10)]
 _KEEP = [f"keep-{number:02}" for number in range(30)]
 _DESIRED = [f"web-{number:02}" for number in range(30)]
-# The calls of the task at which the other controller changes the account. With `done`, the service does the call first.
+# Calls of the task at which the other controller changes the account. With `done`, the service does the call first.
 MOMENTS: dict[str, dict[str, Any]] = {
     "after page 1": {"operation": "list_clients", "skip": 0, "done": True},
     "before page 2": {"operation": "list_clients", "match": {"page": 2}},

@@ -37,7 +37,7 @@ PASSING: list[dict[str, Any]] = [
     {"kind": "html", "status": 400},
     {"kind": "html", "status": 502, "done": True},
 ]
-# Another server responds.
+# Faults in which another server responds with a page.
 LASTING: list[dict[str, Any]] = [{"kind": "html", "status": 200}, {"kind": "html", "status": 200, "done": True}]
 UNKNOWN = ("The service may have made the change: run again to find out.", "Could not find out whether")
 
@@ -46,7 +46,7 @@ Fault = Mapping[str, Any] | None
 
 @dataclass(frozen=True)
 class Outcome:
-    """A result, or an error with its message and the details of the completed work; and the calls."""
+    """The result of a task, or the message and the details of its error."""
 
     result: Result | None
     message: str = ""
@@ -56,7 +56,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Account:
-    """Labels by id, and the tier."""
+    """Labels of clients by id, and the tier."""
 
     clients: dict[int, str]
     plan: str | None

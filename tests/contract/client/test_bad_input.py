@@ -52,7 +52,7 @@ _ID = "is not valid. Give an id that the service lists."
         ("api_token", ["secret-0123\n", " secret-0123", "secret-…"], "api_token has a character that tokens do not"),
         ("brand", ["mon/itor"], "brand 'mon/itor' must be the product name"),
         ("page_size", [0], "page_size must be at least 1, not 0"),
-        # A timer accepts neither infinity nor more than a day; with NaN, retries would never end.
+        # With the time-out NaN, retries would never end.
         ("timeout", [math.inf, 86401.0], "timeout must be more than 0 seconds"),
         ("retry_timeout", [math.nan], "timeout must be more than 0 seconds"),
         ("label_pattern", ["*web"], "label_pattern '*web' is not a valid regular expression"),

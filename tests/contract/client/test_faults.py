@@ -25,7 +25,7 @@ pytestmark = pytest.mark.usefixtures("quick_backoff")
 
 
 def test_a_refusal_of_one_label_does_not_stop_the_others(emulator: Emulator) -> None:
-    """Observed: "label", "errors". The service refuses a label for several reasons, a gateway for no reason."""
+    """Observed: "label", "errors"."""
     emulator.configure(strict_labels=True)
     faults: dict[str, Any] = {
         "web3": {"kind": "html", "status": 400},
@@ -61,7 +61,7 @@ def test_a_fault_of_every_label_ends_the_task_early(emulator: Emulator, status: 
     desired = [f"web{number:02}" for number in range(100)]
     with pytest.raises(TaskFailure) as failed:
         go(emulator, monitor_clients, labels=desired, concurrency=2, retry_timeout=0.0)
-    # The second worker may send one more request.
+    # With two workers, one more create request can be under way.
     assert len(emulator.requests("create_client")) <= most + 1
     assert list(failed.value.details["failures"]) == desired
     assert "The same happened to 'web01', 'web02'" in str(failed.value)

@@ -28,7 +28,7 @@ _ERROR = {"body": {"errors": [{"field": "of TOKEN\n", "reason": "a\nb"}]}}
     ("kind", "status", "fault", "shown"),
     [
         ("html", 403, {"body": "Bearer TOKEN is not welcome"}, "not JSON but 'Bearer <token> is not welcome'"),
-        # The excerpt of the page ends within the token.
+        # The message shows only the start of a long page, and this start ends within the token.
         *(("html", 403, {"body": "." * start + "TOKEN" + "." * 200}, "...") for start in range(40, 130, 15)),
         ("status", 409, _ERROR, "the service returned 409: of <token>: a b (GET"),
         ("status", 302, {"headers": {"Location": "https://sso.example.com/TOKEN/x"}}, "example.com/<token>/x"),

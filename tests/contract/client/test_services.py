@@ -18,10 +18,8 @@ from ansible_collections.monitor.cloud.plugins.modules import (
     monitor_plan_info,
 )
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.support.servers import Account, Open, as_json, service
 from ansible_collections.monitor.cloud.tests.support.tasks import (
     Module,
-    as_module,
     failed,
     go,
     labels,
@@ -29,18 +27,6 @@ from ansible_collections.monitor.cloud.tests.support.tasks import (
     run_all_forms,
     writes,
 )
-
-
-def _story(emulator: Emulator, **options: Any) -> None:
-    run_all_forms(emulator, monitor_clients, labels=["web1", "web2"], **options)
-    run_all_forms(emulator, monitor_clients, labels=["web2"], renames={"web1": "www1"}, **options)
-    www1 = next(client for client in emulator.clients() if client["label"] == "www1")
-    run_all_forms(emulator, monitor_client, id=www1["id"], label="www2", **options)
-    run_all_forms(emulator, monitor_plan, min_clients=4, **options)
-    assert go(emulator, monitor_plan_info, **options)["clients_included"] == 10
-    run_all_forms(emulator, monitor_clients, labels=["web2", "www2"], state="absent", **options)
-    run_all_forms(emulator, monitor_plan, subscription="free", **options)
-    assert labels(emulator) == []
 
 
 @pytest.mark.parametrize(
@@ -56,7 +42,16 @@ def _story(emulator: Emulator, **options: Any) -> None:
 def test_all_operations_in_one_sequence(emulator: Emulator, settings: dict[str, Any]) -> None:
     """Observed: "label on create", "product word"."""
     emulator.configure(**settings)
-    _story(emulator, brand=settings.get("brand", "monitor"))
+    options = {"brand": settings.get("brand", "monitor")}
+    run_all_forms(emulator, monitor_clients, labels=["web1", "web2"], **options)
+    run_all_forms(emulator, monitor_clients, labels=["web2"], renames={"web1": "www1"}, **options)
+    www1 = next(client for client in emulator.clients() if client["label"] == "www1")
+    run_all_forms(emulator, monitor_client, id=www1["id"], label="www2", **options)
+    run_all_forms(emulator, monitor_plan, min_clients=4, **options)
+    assert go(emulator, monitor_plan_info, **options)["clients_included"] == 10
+    run_all_forms(emulator, monitor_clients, labels=["web2", "www2"], state="absent", **options)
+    run_all_forms(emulator, monitor_plan, subscription="free", **options)
+    assert labels(emulator) == []
 
 
 def test_only_a_service_that_responds_with_405_gets_a_put(emulator: Emulator) -> None:
@@ -180,14 +175,3 @@ def test_many_labels_on_an_account_with_many_other_clients(emulator: Emulator) -
     emulator.clear_log()
     assert go(emulator, monitor_clients, labels=desired)["changed"] is False
     assert [entry["operation"] for entry in emulator.requests()] == ["list_clients"] * 2
-
-
-def test_a_client_whose_id_is_text(opened: Open) -> None:
-    account, listener = service(opened)
-    uuid = "3f2504e0-4f89-11d3-9a0c-0305e82c3301"
-    client = {**Account.CLIENT, "id": uuid}
-    replies = {"GET": client, "POST": {**client, "label": "www1"}, "DELETE": {}}
-    account.there, account.overrides = [client], {(method, uuid): as_json(value) for method, value in replies.items()}
-    for options in ({}, {"label": "www1"}, {"state": "absent"}):
-        result = as_module(monitor_client, {"id": uuid, **options}, account)[0]
-        assert "msg" not in result and result["client"]["id"] == uuid
