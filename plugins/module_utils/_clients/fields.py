@@ -58,7 +58,7 @@ def as_text(label: t.Any, of_host: str = "") -> str:
         raise InputError(f"A label{of_host} is a list or dictionary. Give a text, such as the label of a client.")
     # Do not test for the type str, because core has another type for text from a vault.
     if label is None or isinstance(label, (bool, int, float)):
-        raise InputError(f"The label {label!r}{of_host} is not text. Put it in quotes.")
+        raise InputError(f"The label {label!r}{of_host} is not text. Write the label in quotes.")
     return str(label)
 
 

@@ -248,7 +248,7 @@ class Api:
             entries = [item for page in pages for item in page["data"]]
             announced = {page["results"] for page in pages}
             least = min((results for results in announced if results is not None), default=0)
-            # Use the index of a record without an id as its id, so that no record is lost.
+            # If a record has no id, use the index of the record, so that no record is lost.
             by_id = {repr(item.get("id") or f"no id {index}"): item for index, item in enumerate(entries)}
             items, ids = list(by_id.values()), sorted(by_id)
             if len(entries) < least and ids == before:

@@ -130,7 +130,7 @@ def test_only_text_is_a_label(emulator: Emulator) -> None:
     """YAML reads 1.10 as 1.1, and 0123 as 83. If a list became one label, prune would delete its clients."""
     emulator.seed(labels=["web1", "web2"])
     surplus = {"prune": True, "prune_pattern": "web.*", "prune_limit": 2}
-    for label, message in ((1.1, "is not text. Put it in quotes."), (["web1", "web2"], "is a list or dictionary")):
+    for label, message in ((1.1, "is not text. Write"), (["web1", "web2"], "is a list or dictionary")):
         for module, options in (
             (monitor_clients, {"labels": [label], **surplus}),
             (monitor_client, {"label": label}),
