@@ -89,7 +89,7 @@ class Http:
             attempt += 1
 
     def pause(self, error: ApiError, attempt: int, began: float, limit: float, retries: int = 1) -> None:
-        """Wait before a retry: as long as the service asks, or a random time. Raise the error if this is too long."""
+        """Wait before a retry: as long as the service asks, or a random time. Raise the error after the limit."""
         backoff = random.uniform(0, min(_LONGEST_BACKOFF, _FIRST_BACKOFF * 2 ** min(attempt, 10)))
         now, seconds = time.monotonic(), error.wait or backoff
         if now + seconds > began + limit:
