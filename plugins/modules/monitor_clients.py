@@ -99,6 +99,11 @@ EXAMPLES = r"""
   monitor.cloud.monitor_clients:
     labels: [web2]
     renames: {web3: www3}
+
+- name: Delete clients that are no longer needed
+  monitor.cloud.monitor_clients:
+    labels: [web1, web2, www3]
+    state: absent
 """
 
 RETURN = r"""

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The findings of an audit: states of hosts, renamed hosts, clients without a host. No keys. Pure functions."""
+"""The findings of an audit: states of hosts, renamed hosts, clients without a host. No keys. Pure."""
 
 from __future__ import annotations
 

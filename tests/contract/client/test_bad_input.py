@@ -52,6 +52,7 @@ _ID = "is not valid. Give an id that the service lists."
         ("api_token", ["secret-0123\n", " secret-0123", "secret-…"], "api_token has a character that tokens do not"),
         ("brand", ["mon/itor"], "brand 'mon/itor' must be the product name"),
         ("page_size", [0], "page_size must be at least 1, not 0"),
+        ("concurrency", [0, 1001], "concurrency must be at least 1, and at most 1000"),
         # With the time-out NaN, retries would never end.
         ("timeout", [math.inf, 86401.0], "timeout must be more than 0 seconds"),
         ("retry_timeout", [math.nan], "timeout must be more than 0 seconds"),
@@ -62,7 +63,11 @@ _ID = "is not valid. Give an id that the service lists."
 def test_what_is_refused_before_the_first_request(
     emulator: Emulator, option: str, values: list[Any], message: str
 ) -> None:
-    of_one: dict[str, Any] = {"label_pattern": (monitor_client_info,), "id": (region_info, monitor_subscription_info)}
+    of_one: dict[str, Any] = {
+        "label_pattern": (monitor_client_info,),
+        "concurrency": (monitor_clients,),
+        "id": (region_info, monitor_subscription_info),
+    }
     for module, value in product(of_one.get(option, (monitor_client_info, region_info)), values):
         assert _refusal(emulator, module, **{option: value}).startswith(message)
     assert emulator.requests() == []
