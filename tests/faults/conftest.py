@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Fixtures of the faults: certificates, servers, an environment without settings; the table of results."""
-
 import os
 from collections import Counter
 from pathlib import Path
@@ -19,7 +17,6 @@ from ansible_collections.monitor.cloud.tests.tools import figures
 
 @pytest.fixture(scope="session")
 def kinds(tmp_path_factory: pytest.TempPathFactory) -> Kinds:
-    """An authority, and its certificates by their defects."""
     return all_kinds(tmp_path_factory.mktemp("tls"))
 
 
@@ -38,7 +35,7 @@ def bare_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Send the counts of a worker process to the main process."""
+    """Send the counts of a pytest-xdist worker to the main process."""
     if hasattr(session.config, "workeroutput"):
         session.config.workeroutput["counts"] = {part: dict(numbers) for part, numbers in checks.COUNTS.items()}
 

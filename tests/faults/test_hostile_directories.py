@@ -2,10 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""An unprivileged user who owns the directory of the file gains nothing while root writes.
+"""A user who owns the directory of a file can attack root, who writes the file, but gains nothing.
 
-The test stops the writer before each command of its shell. At one of these stops the user replaces a name. Directories
-above the directory of the file: tests/unit/plugins/plugin_utils/_agent/test_host_file.py.
+The script of root stops before each shell command. At one stop, the user replaces a file or a directory.
 """
 
 import contextlib
@@ -35,18 +34,18 @@ USER = 4242
 NAME = "agent.conf"
 KEY = "api_key=THE-KEY-OF-THIS-HOST\n"
 OLD = "api_key=THE-OLD-KEY\n"
-# The secret is as long as the key, because the writer counts the bytes of the file.
+# SECRET is as long as KEY, because the script compares the sizes of files.
 SECRET = "what only root may ever read\n"
-# The name of a temporary directory of a killed writer. Root must not remove a directory that a user can replace.
+# Name of a temporary directory that a killed run left. Root must not remove a directory that a user can replace.
 LEFTOVER = f".{NAME}.aB3dE6"
 
 KEPT, REMOVED, NEW = "a file is replaced and kept", "a file is removed", "a file is new"
-# Decoys: symbolic links to a victim, files and directories of the user. A trap is an empty directory of the user, who
-# also replaces what the writer creates there.
+# Each decoy is a symbolic link, a file or a directory that the user puts in the place of another file. A "trap" is an
+# empty directory in which the user also replaces new files of root.
 _NAMED = [("name", decoy) for decoy in ("own directory", "victims", "link")]
 _ENTRY = [("entry", decoy) for decoy in ("link", "own", "victims", "own directory", "trap")]
 _LINKS = {"link": "secret", "victims": ""}
-# Columns: the name that the user replaces, the decoy. The entry is the temporary directory of the writer.
+# Columns: the path that the user replaces, the decoy. "entry" is the temporary directory of the script.
 CASES = {KEPT: [*_ENTRY, *_NAMED], REMOVED: _NAMED, NEW: _NAMED}
 
 
@@ -71,7 +70,7 @@ def _write(path: Path, content: str) -> None:
 
 
 class Ground:
-    """A directory of the user, and victims that only root may read and change."""
+    """A directory of the user, and files ("victims") that only root may read and change."""
 
     def __init__(self, root: Path, situation: str) -> None:
         self.root, self.safe, self.victim = root, root / "safe", root / "safe" / "victim"
@@ -79,7 +78,7 @@ class Ground:
         self.path = self.directory / NAME
         for directory in (self.safe, self.victim, self.directory):
             directory.mkdir(mode=0o700 if directory == self.victim else 0o755)
-        # The writer sets another owner, group and mode, so a change of a victim shows.
+        # The script sets another group and mode, so the test notices if the script changes a victim.
         for file in (self.safe / "secret", *(self.victim / name for name in ("secret", NAME, "old", "copy"))):
             _write(file, SECRET)
             os.chown(file, 0, 4)
@@ -100,7 +99,6 @@ class Ground:
         return state
 
     def losses(self, loot: str, *, written: bool) -> set[str]:
-        """Return a sentence for each file that the user read or changed."""
         after, before = self._state(), self._before
         lost = {f"{name} was changed" for name in before | after if before.get(name) != after.get(name)}
         lost |= {f"the user read {content}" for content in (SECRET, KEY, OLD) if content in loot}
@@ -114,16 +112,15 @@ class Ground:
 
 
 class Attacker:
-    """The user, who replaces a name at one stop. ``turns`` stops later the user restores the name; 0 is never."""
+    """The user who replaces a path at one stop. The user restores the path ``turns`` stops later, or never (0)."""
 
     def __init__(self, ground: Ground, trial: "Trial") -> None:
         self.stops = 0
-        # The stops after a change of a name, an owner, a mode or a size.
+        # Numbers of the stops at which a name, an owner, a mode or a size has changed.
         self.changes = list[int]()
         self._ground, self._trial = ground, trial
         self._entry: Path | None = None
         self._seen: list[object] = []
-        # File descriptors by device and inode.
         self._opened: dict[tuple[int, int], int] = {}
         self._decoy = ground.directory / "decoy"
         with _as_user():
@@ -148,7 +145,7 @@ class Attacker:
                         self._opened[status.st_dev, status.st_ino] = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
 
     def act(self) -> None:
-        """Open each file that the user may open, because root can write a key there later. Replace the name."""
+        """Keep each readable file open, because root can write a key to the file later. Then replace the path."""
         self.stops += 1
         directory, first = self._ground.directory, self._trial.moment
         if not first:
@@ -173,7 +170,6 @@ class Attacker:
                     path.symlink_to(self._ground.victim / "secret")
 
     def loot(self) -> str:
-        """Return the content of all files that the user can read or has opened."""
         with _as_user():
             self._open_all(self._ground.root)
         content = b""
@@ -191,7 +187,7 @@ def _inside(directory: Path) -> list[Path]:
 
 
 def _exchange(decoy: Path, target: Path) -> None:
-    """Exchange two names as far as the user may. The target can be missing."""
+    """Swap two paths, as far as permissions allow. The target can be missing."""
     aside = decoy.with_name(f"{decoy.name}-aside")
     with contextlib.suppress(PermissionError):
         for old, new in ((target, aside), (decoy, target), (aside, decoy)):
@@ -201,7 +197,7 @@ def _exchange(decoy: Path, target: Path) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Trial:
-    """One attack on one script. At moment 0 the user does nothing."""
+    """One attack on one script. If ``moment`` is 0, the user does nothing."""
 
     situation: str
     target: str
@@ -210,7 +206,6 @@ class Trial:
     turns: int = 0
 
     def run(self) -> tuple[set[str], bool, Attacker]:
-        """Return the losses, whether the script succeeded, and the attacker."""
         with tempfile.TemporaryDirectory(prefix="hostile-", dir="/var/tmp") as root:
             os.chmod(root, 0o755)
             ground = Ground(Path(root), self.situation)
@@ -224,7 +219,7 @@ class Trial:
 
 
 def run_with_stops(script: str, root: Path, attacker: Attacker) -> host_file.Completed:
-    """Run a script as root with stops: dash expands PS4 before each command, after the script set the variable e."""
+    """Run a script as root that stops before each command: dash expands PS4, which waits for the attacker."""
     stop, go = root / "stop", root / "go"
     for path in (stop, go):
         os.mkfifo(path, 0o600)
@@ -253,7 +248,7 @@ def run_with_stops(script: str, root: Path, attacker: Attacker) -> host_file.Com
 
 @pytest.mark.parametrize("situation", CASES)
 def test_the_writer_is_safe_in_hostile_directories(situation: str) -> None:
-    """Try each case after each change, in turn for the rest of the run and for one command."""
+    """Try each attack at each change of the directory. Half of the attacks end after one command."""
     changes = Trial(situation, *CASES[situation][0]).run()[2].changes
     trials = [
         Trial(situation, *case, moment, (number + moment) % 2)

@@ -2,10 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Nothing executes labels, keys and names of hosts that look like commands, templates or markup.
-
-The commands would create the file CANARY.
-"""
+"""Labels, keys and host names are text, even if they look like commands, templates or markup."""
 
 import json
 import secrets
@@ -20,7 +17,7 @@ from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.checks import assert_sound, tally
 from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, TEMPLATES, Local, Run
 
-# A short path, because labels are short.
+# A command creates this file if the command is executed. The path is short, because labels are short.
 CANARY = f"/tmp/mc{secrets.token_hex(3)}"
 TEXTS = tuple(
     text.replace("C", CANARY)
@@ -43,7 +40,6 @@ def no_canary() -> Iterator[None]:
 
 
 def assert_quiet(service: Emulator, *runs: Run, faults: int = len(TEXTS)) -> None:
-    """The output of the runs contains no secret, no escape sequence and no false status of a task."""
     for run in runs:
         assert_sound(service, run.output, faults=faults)
         assert "\x1b" not in run.output
@@ -101,7 +97,7 @@ def test_responses_stay_text_in_the_inventory_and_in_registered_variables(emulat
     assert [entry["msg"] for entry in looped.result["results"]] == [f"{text}|{text}" for text in TEXTS]
 
 
-# A mask contains other characters, so these values are no masks.
+# These values contain characters that no mask contains, so the collection does not treat the values as masked.
 KEY = f"{{{{lookup('pipe','touch${{IFS}}{CANARY}')}}}}{{%set(x)%}}"
 CODE = f"';touch${{IFS}}{CANARY};$(touch${{IFS}}{CANARY})`touch${{IFS}}{CANARY}`\"{{{{7|int}}}}\\n"
 _REFUSED: dict[str, tuple[dict[str, Any], str]] = {

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Content of a file that is slow to search; any path and content on a host."""
-
 import os
 import shutil
 import time
@@ -18,7 +16,7 @@ from ansible_collections.monitor.cloud.tests.support.inputs import examples
 
 
 def test_no_content_of_a_file_takes_long_to_search() -> None:
-    """The search uses a regular expression made from the template. Once, a thousand spaces took minutes."""
+    """The template becomes a regular expression. With an old version, a search in 1,000 spaces took minutes."""
     key, code = SENTINELS["api_key"], SENTINELS["install_code"]
     space = " " * 65536
     for template in (f"install_code={code}\napi_key={key}\n", f"{code} {code} {key} {code} c\n"):

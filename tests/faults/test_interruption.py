@@ -2,10 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A run or a host is killed at a create request or at a step of writing a file; two runs at the same time.
+"""A run or a host is killed while it creates a client or writes a file. Two runs work at the same time.
 
-After the kill each file is complete, only the owner can read a key, and no label has two clients. The next run
-converges, and leaves no temporary file.
+After a kill, files are complete, only their owner can read keys, and no label has two clients. The next run converges.
 """
 
 import re
@@ -24,10 +23,10 @@ from ansible_collections.monitor.cloud.tests.support.runs import ROLLOUT, Contro
 from ansible_collections.monitor.cloud.tests.support.steps import labels, own_play
 
 _PATIENCE = 60.0
-# The directory that sshd puts first into PATH.
+# In PATH, sshd puts this directory first.
 _TOOLS = "/usr/local/sbin"
 _STOP, _STOPPED = "/opt/agent-stop", "/opt/agent-stopped"
-# This replacement of a tool stops at the use that the file _STOP names (`before mv 2`) until _STOPPED is removed.
+# This script replaces a tool. If _STOP contains `before mv 2`, the second mv waits until the test removes _STOPPED.
 _TOOL = f"""#!/bin/sh
 tool=${{0##*/}}
 stop() {{
@@ -40,7 +39,7 @@ case $target in *" $tool "*) echo >> {_STOP}-$tool; use=$(($(/usr/bin/wc -l < {_
 stop before; /usr/bin/$tool "$@"; code=$?; stop after; exit $code
 """
 _HOLDING = "/etc/monitor /root /tmp /home /var/tmp /opt/agent*"
-# Print each file with a key that another user can read, or could read in an open directory.
+# Print files with a key that the user 4242 can read, or whose mode permits access by other users.
 _READABLE = (
     f"{{ setpriv --reuid 4242 --regid 4242 --clear-groups grep -rls api_key= {_HOLDING}; "
     f"find {_HOLDING} -type f -perm /077 -exec grep -l api_key= {{}} +; }} 2>/dev/null"
@@ -49,7 +48,7 @@ OLD = "api_key=0LD0LD0L-0LD0-0LD0-0LD0LD0L0LD0LD0L\n"
 
 
 def stops_at(*tools: str) -> list[str]:
-    """Return the stops before each use of a tool, and after the last use."""
+    """Return the stops: one before each use of a tool, and one after the last use."""
     uses = [f"{tool} {tools[: number + 1].count(tool)}" for number, tool in enumerate(tools)]
     return [*(f"before {use}" for use in uses), f"after {uses[-1]}"]
 
@@ -71,7 +70,6 @@ def release(host: Host) -> None:
 def started(
     controller: Controller, playbook: str, *options: str, **environment: str
 ) -> Iterator[tuple[subprocess.Popen[str], Path]]:
-    """Start a run. Yield the process and the record, and kill the run at the end."""
     process, record = controller.start(playbook, *options, errors=subprocess.STDOUT, ANSIBLE_FORKS="20", **environment)
     try:
         yield process, record
@@ -89,11 +87,11 @@ def wait_until(what: Callable[[], bool], process: subprocess.Popen[str]) -> None
 
 
 def settle(hosts: Collection[Host]) -> None:
-    """Wait until no writer is left on the hosts. A writer continues after its run was killed."""
+    """Wait for the end of the scripts on the hosts. A script continues after its run was killed."""
     deadline = time.monotonic() + _PATIENCE
     for host in hosts:
         while host.run("grep -slzx -e -s -e '/.*/script' /proc/[0-9]*/cmdline", check=False).strip():
-            assert time.monotonic() < deadline, f"{host.name} has a writer"
+            assert time.monotonic() < deadline, f"{host.name} still runs a script"
             time.sleep(0.02)
 
 
@@ -103,7 +101,6 @@ def assert_nothing_readable(*hosts: Host) -> None:
 
 
 def assert_whole(controller: Controller, before: dict[str, str | None]) -> None:
-    """Each file has the old content or the new content."""
     after = texts(controller.service.clients())
     for name, host in controller.hosts.items():
         content = host.read()
@@ -112,7 +109,6 @@ def assert_whole(controller: Controller, before: dict[str, str | None]) -> None:
 
 
 def assert_converged(controller: Controller, before: dict[str, str | None] | None = None) -> None:
-    """Each host carries the key of its client. The directory contains no other files except backups."""
     after = texts(controller.service.clients())
     for name, host in controller.hosts.items():
         assert host.read() == after[name], name
@@ -133,10 +129,10 @@ def check(service: Emulator, *runs: Run) -> None:
 
 
 CONTENT = "install_code=@install_code@\napi_key=@api_key@\n"
-# The backup uses the second wc and the first mv. The writer links a new file with ln, and moves a file with mv.
+# Tools of the script. The second wc and the first mv make the backup. Only a new file needs ln.
 STEPS = ("mktemp", "wc", "chown", "chmod", "ln", "wc", "mv", "mv", "rm", "rmdir")
 WITH_INPUT = stops_at("mkdir", *STEPS)
-# Without standard input, core writes the script to a file with the first mkdir and chmod.
+# If the script cannot be standard input, core first runs mkdir and chmod to write the script to a file.
 WITHOUT_INPUT = stops_at("mkdir", "chmod", *STEPS)
 LEFT = ".agent.conf.??????"
 NAMES = [f"web-{number:02}" for number in range(1, len(WITHOUT_INPUT) + 1)]
@@ -150,7 +146,7 @@ def hosts_of(
 
 
 def test_a_run_killed_at_a_create_is_completed_by_the_next(hosts_of: Callable[[int], Controller]) -> None:
-    """The service creates the second client, but the run ends before the response."""
+    """The run is killed after the service has created the second client, but before the response."""
     controller = hosts_of(3)
     service = controller.service
     controller.group_vars["monitor_agent_concurrency"] = 1
@@ -168,7 +164,7 @@ def test_a_run_killed_at_a_create_is_completed_by_the_next(hosts_of: Callable[[i
 
 
 def stop_all(controller: Controller, victim: str, stops: dict[str, str], playbook: str) -> None:
-    """Kill the run, or all processes of each host except sshd, when each host is at its stop."""
+    """Kill each host (its processes except sshd) at its stop, or kill the run when all hosts are at their stops."""
     hosts = controller.hosts
     for name, stop in stops.items():
         arm(hosts[name], stop)
@@ -184,7 +180,7 @@ def stop_all(controller: Controller, victim: str, stops: dict[str, str], playboo
                     release(hosts[name])
         if victim == "run":
             kill_all(record)
-        # The record of a killed run can end within a line, so do not use `finish`.
+        # `finish` cannot read the record of a killed run, because the last line can be incomplete.
         assert_sound(controller.service, process.communicate(timeout=120)[0], faults=len(stops))
     for host in hosts.values():
         release(host)
@@ -195,14 +191,13 @@ def stop_all(controller: Controller, victim: str, stops: dict[str, str], playboo
 def test_a_file_is_whole_after_a_kill_at_each_step_of_writing(
     hosts_of: Callable[[int], Controller], victim: str
 ) -> None:
-    """Scripts are standard input if the run is killed, and files if the host is killed."""
+    """Core sends scripts as standard input in the case "run", and as files in the case "host"."""
     steps = WITH_INPUT if victim == "run" else WITHOUT_INPUT
     controller = hosts_of(len(steps))
     if victim == "host":
         controller.group_vars["ansible_become_method"] = "su"
     stops = dict(zip(controller.hosts, steps, strict=True))
     for number, (name, stop) in enumerate(stops.items()):
-        # Use sudo on every second host.
         controller.host_vars[name] = {"ansible_user": USER if number % 2 and victim == "run" else "root"}
         if " mkdir " not in stop and " ln " not in stop:
             controller.hosts[name].write(OLD)
@@ -210,12 +205,12 @@ def test_a_file_is_whole_after_a_kill_at_each_step_of_writing(
     playbook = own_play(controller, play="become: true", content=CONTENT, owner="root", backup=True)
     stop_all(controller, victim, stops, playbook)
     assert_whole(controller, before)
-    # A writer continues after its run was killed, and removes its temporary directory.
+    # If only the run was killed, the script on the host has ended normally, and has removed its temporary directory.
     find = f"find /etc/monitor -name '{LEFT}'"
     left = {name for name, host in controller.hosts.items() if host.run(find, check=False)}
     assert bool(left) is (victim == "host")
     for name in left:
-        # The next write removes old temporary directories only.
+        # The next run removes only temporary directories that are older than a day.
         controller.hosts[name].run(f"{find} -exec touch -d '2 days ago' {{}} +")
     run = controller.run(playbook, ANSIBLE_FORKS="20")
     check(controller.service, run)
@@ -225,7 +220,7 @@ def test_a_file_is_whole_after_a_kill_at_each_step_of_writing(
 
 
 def test_the_same_rollout_twice_at_once_creates_each_client_once(hosts_of: Callable[[int], Controller]) -> None:
-    """Hosts carry keys of another account. Both runs read the list before the other run creates clients."""
+    """The hosts have keys of another account. Each run reads the list before the other run creates clients."""
     one, other = hosts_of(6), hosts_of(6)
     service = one.service
     check(service, one.run(ANSIBLE_FORKS="20"))

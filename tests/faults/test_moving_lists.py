@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Another controller creates, renames and deletes clients while a task reads the list and prunes clients."""
-
 import json
 from typing import Any
 
@@ -18,7 +16,7 @@ PAGE = 25
 _OLD = [f"old-{number:02}" for number in range(10)]
 _KEEP = [f"keep-{number:02}" for number in range(30)]
 _DESIRED = [f"web-{number:02}" for number in range(30)]
-# Calls of the task at which the other controller changes the account. With `done`, the service does the call first.
+# At one of these requests another controller changes the account: before the request, or after the request (`done`).
 MOMENTS: dict[str, dict[str, Any]] = {
     "after page 1": {"operation": "list_clients", "skip": 0, "done": True},
     "before page 2": {"operation": "list_clients", "match": {"page": 2}},
@@ -34,7 +32,7 @@ pytestmark = pytest.mark.usefixtures("quick_backoff")
 
 
 def _seed(emulator: Emulator) -> None:
-    """Create 64 clients on three pages. Each page has surplus clients."""
+    """Create 64 clients, which fill three pages. Each page has clients to prune."""
     emulator.seed(labels=[*_OLD[:4], *_KEEP[:18], *_OLD[4:7], *_DESIRED[:24], *_OLD[7:], *_KEEP[18:]])
 
 
@@ -44,7 +42,6 @@ def _prune(emulator: Emulator, **options: Any) -> Result:
 
 
 def _check(emulator: Emulator, result: Result) -> None:
-    """The result contains the clients of the account with the desired labels."""
     assert_sound(emulator, json.dumps(result), faults=1)
     real = {client["label"]: client["id"] for client in emulator.clients()}
     assert result["failures"] == {}
@@ -58,7 +55,7 @@ def _check(emulator: Emulator, result: Result) -> None:
 def test_a_client_that_is_renamed_during_the_run_is_not_pruned(emulator: Emulator, moment: str) -> None:
     _seed(emulator)
     ids = {client["label"]: client["id"] for client in emulator.clients()}
-    # One worker deletes clients in the order of the list, then creates clients.
+    # With concurrency 1, the task deletes clients in the order of the list, then creates clients.
     late, reading = "create" in moment, "page" in moment
     changes = {} if late else {"old-05": "keep-05-again", "old-09": "old-of-them"}
     changes["keep-29"] = "old-keep"
@@ -67,7 +64,7 @@ def test_a_client_that_is_renamed_during_the_run_is_not_pruned(emulator: Emulato
     _check(emulator, result)
     assert emulator.faults() == []
     there = {client["label"]: client["id"] for client in emulator.clients()}
-    # While the task reads the list, a renamed client with a matching label is surplus.
+    # If a client gets a matching label while the task reads the list, the task prunes the client.
     kept = {new: ids[old] for old, new in changes.items() if not reading or not new.startswith("old")}
     assert kept.items() <= there.items()
     assert set(result["deleted"]).isdisjoint(kept)

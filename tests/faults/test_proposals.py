@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Run each command that an audit proposes, and check that it changes only the hosts of its finding."""
-
 import re
 import shutil
 from collections.abc import Collection
@@ -16,12 +14,12 @@ from ansible_collections.monitor.cloud.tests.support.runs import Local, Run
 from ansible_collections.monitor.cloud.tests.support.steps import snapshots
 
 AUDIT = "monitor.cloud.audit"
-# The title of a step, its advice, and its command.
+# A step in the output of an audit: its title, its advice, its command.
 _PROPOSAL = re.compile(
     r"^  (\w[^.\n(:]*?)(?: \(\w+\))?(?:: \d+)?\. (?:.+\n)+?    ((?:ANSIBLE_\w+=\w+ )?ansible-playbook .*)$",
     re.MULTILINE,
 )
-# Columns: title of a state, hosts that the rollout changes, requests of the rollout that write.
+# Columns: the title of a step, the hosts that its command changes, the write requests of its command.
 _ROLLOUTS: dict[str, tuple[list[str], list[str]]] = {
     "Key of another client": (["clone-1", "clone-2"], []),
     "Unknown key": (["strange-1", "strange-2"], ["create_client strange-1"]),
@@ -36,7 +34,6 @@ _TOGETHER = "All that a rollout repairs"
 
 class Fleet(Local):
     def audit(self, *options: str, playbook: str = AUDIT) -> dict[str, str]:
-        """Audit, and return the printed commands by the title of the step."""
         before = snapshots(self)
         run = self.succeed(playbook, *options)
         assert_sound(self.service, run.output)
@@ -46,7 +43,7 @@ class Fleet(Local):
     def paste(
         self, command: str, options: str = "", *, hosts: Collection[str] = (), writes: Collection[str] = ()
     ) -> Run:
-        """Run a command. Fail unless it changes exactly ``hosts``, and sends exactly ``writes``."""
+        """Run a command. Assert that exactly ``hosts`` change, and that the write requests are exactly ``writes``."""
         before = snapshots(self)
         run = self.shell(f"{command} {options}")
         assert_sound(self.service, run.output, faults=1)
@@ -72,7 +69,7 @@ def test_each_proposal_fixes_its_finding(emulator: Emulator, tmp_path: Path) -> 
     of.add(*HOSTS, "invalid")
     break_all(of)
     of.host_vars["invalid"]["monitor_agent_label"] = "ab"
-    # Of these hosts, left-1 has a file and a client, left-2 has a client, left-3 has neither.
+    # left-1 has a file and a client, left-2 has only a client, left-3 has neither.
     of.add("left-1", "left-2", "left-3")
     of.service.seed(labels=["left-1", "left-2"])
     of.write("left-1", f"{of.expected('left-1')}# edited\n")
@@ -81,7 +78,7 @@ def test_each_proposal_fixes_its_finding(emulator: Emulator, tmp_path: Path) -> 
     commands = of.audit()
     others = {"Unreachable", "Renamed hosts", "Not verifiable", "Monitoring to be removed", "Clients without a host"}
     assert set(commands) == {*_ROLLOUTS, _TOGETHER, *others}
-    # Repair by hand what no command can repair: a directory in place of a file, and a missing service.
+    # No command repairs these two states: a directory in place of a file, and a missing service.
     shutil.rmtree(of.path("closed"))
     of.host_vars["stopped"]["monitor_agent_service"] = ""
     of.inventory()
@@ -102,7 +99,7 @@ def test_each_proposal_fixes_its_finding(emulator: Emulator, tmp_path: Path) -> 
     of.write("aXb", of.expected("aXb"))
     commands = of.audit()
     assert set(commands) == {"Unreachable", "Clients without a host"}
-    # The command leaves out labels with special characters.
+    # The proposed command contains no label with special characters.
     command = commands["Clients without a host"]
     assert "Nothing was deleted." in of.paste(command).output
     of.paste(command, "-e prune_confirm=true", writes=[f"delete_client {label}" for label in _LABELS])

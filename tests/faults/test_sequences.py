@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Tasks, faults and changes by another controller in any order, and what is true after each task."""
-
 import copy
 import json
 import random
@@ -23,10 +21,10 @@ from ansible_collections.monitor.cloud.tests.support.checks import assert_sound,
 from ansible_collections.monitor.cloud.tests.support.runs import ROLLOUT, Local
 from ansible_collections.monitor.cloud.tests.support.tasks import Result, assert_predicted, go, labels
 
-# The prune pattern `old-.` does not match the last label.
+# The prune pattern `old-.` does not match old-10.
 LABELS = ("web-1", "web-2", "web-3", "old-1", "old-2", "old-10")
 TIERS = (None, "monitor-3", "monitor-10", "monitor-100")
-# Faults that a retry fixes.
+# Faults after which a retry succeeds.
 PASSING: list[dict[str, Any]] = [
     {"kind": "drop"},
     {"kind": "lost_response"},
@@ -37,7 +35,7 @@ PASSING: list[dict[str, Any]] = [
     {"kind": "html", "status": 400},
     {"kind": "html", "status": 502, "done": True},
 ]
-# Faults in which another server responds with a page.
+# Another server, such as a proxy, responds with an HTML page. A retry does not help.
 LASTING: list[dict[str, Any]] = [{"kind": "html", "status": 200}, {"kind": "html", "status": 200, "done": True}]
 UNKNOWN = ("The service may have made the change: run again to find out.", "Could not find out whether")
 
@@ -46,8 +44,6 @@ Fault = Mapping[str, Any] | None
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of a task, or the message and the details of its error."""
-
     result: Result | None
     message: str = ""
     details: Result = field(default_factory=dict)
@@ -56,14 +52,12 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Account:
-    """Labels of clients by id, and the tier."""
-
     clients: dict[int, str]
     plan: str | None
 
 
 class Tasks:
-    """Random tasks of modules without Ansible, and random changes of the account by another controller."""
+    """Run random module tasks without Ansible, and change the account as another controller does."""
 
     def __init__(self, emulator: Emulator, chance: random.Random) -> None:
         self.emulator, self.chance = emulator, chance
@@ -119,7 +113,7 @@ class Tasks:
         deleted: Collection[str] = (),
         renamed: Mapping[str, str] | None = None,
     ) -> None:
-        """Run the task in check mode, with the fault or without, and again."""
+        """Run the task in check mode, then with or without a fault, then again."""
         before = self._account()
         predicted = self._run(module, options, check_mode=True)
         fault = self.chance.choice([None, fault_of(self.chance, predicted)])
@@ -145,7 +139,7 @@ class Tasks:
         return Account({client["id"]: client["label"] for client in self.emulator.clients()}, plan.get("id"))
 
     def _run(self, module: Any, options: dict[str, Any], fault: Fault = None, *, check_mode: bool = False) -> Outcome:
-        """Run the task. Its report must be true. Any exception except errors of the collection is raised."""
+        """Run the task, and compare its report with the account."""
         emulator, before = self.emulator, self._account()
         emulator.clear_log()
         if fault is not None:
@@ -173,7 +167,7 @@ class Tasks:
 
 
 def fault_of(chance: random.Random, predicted: Outcome) -> dict[str, Any]:
-    """Choose a fault of an operation that the task will use."""
+    """Choose a fault for a request that the task will send."""
     reads = [call["operation"] for call in predicted.calls] or ["list_clients"]
     writes, result = [], predicted.result or {"changed": False}
     if result["changed"] and "plan" in result:
@@ -189,7 +183,7 @@ def fault_of(chance: random.Random, predicted: Outcome) -> dict[str, Any]:
 def assert_only(
     before: Account, after: Account, deleted: Collection[str], renamed: Mapping[str, str], desired: Collection[str]
 ) -> None:
-    """Only clients of the request are deleted, renamed or new."""
+    """Assert that the task deleted, renamed or created only clients that its options name."""
     assert {label for client, label in before.clients.items() if client not in after.clients} <= set(deleted)
     for client in before.clients.keys() & after.clients.keys():
         old, new = before.clients[client], after.clients[client]
@@ -198,7 +192,7 @@ def assert_only(
 
 
 def assert_true(outcome: Outcome, before: Account, after: Account) -> None:
-    """The service did the work that the task reports, and no work that failed, unless the outcome is unknown."""
+    """Assert that the report of the task is true. After an unknown outcome, fewer assertions apply."""
     reasons = [*outcome.details.get("failures", {}).values()] or [outcome.message]
     known = not any(phrase in reason for reason in reasons for phrase in UNKNOWN)
     reported = outcome.result or outcome.details
@@ -218,7 +212,7 @@ def assert_true(outcome: Outcome, before: Account, after: Account) -> None:
 
 
 def assert_never_sent_blindly(calls: Sequence[Result]) -> None:
-    """The list is read before a create request is sent again, except after 429: the service did not do the work."""
+    """Assert that a create request is retried only after a read of the list, or after 429 (no client was created)."""
     outcome_unknown: set[str] = set()
     for entry in calls:
         if entry["operation"] == "list_clients":
@@ -245,7 +239,7 @@ def test_a_rollout_whose_creates_are_not_confirmed_does_what_it_can_and_the_next
 ) -> None:
     hosts = Local(tmp_path, emulator, "web-1", "web-2", "web-3")
     emulator.seed(labels=["web-1", "other", "web-2"])
-    # Both hosts carry the key of web-1.
+    # The hosts web-1 and web-2 have the same key.
     for host in ("web-1", "web-2"):
         hosts.write(host, hosts.expected("web-1"))
     emulator.fault(kind="status", status=504, done=True, operation="create_client", times=-1)

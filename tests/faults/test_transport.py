@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The token goes only to the service. Listeners keep each byte that they receive."""
+"""The token is sent only to the service. Test servers record every byte that they receive."""
 
 import base64
 import gzip
@@ -31,7 +31,7 @@ from ansible_collections.monitor.cloud.tests.support.servers import (
 )
 
 _BUNDLES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE")
-# Columns: the certificate of the service, the setting of the trusted authority, the reason for a refusal.
+# Columns: the certificate of the service, how the module trusts the authority, a part of the expected error.
 _CERTIFICATES = [
     *(("good", way, "") for way in ("ca_path", *_BUNDLES, "unchecked")),
     ("wrong name", "unchecked", ""),
@@ -80,7 +80,7 @@ _REMOTE = (
 
 @pytest.fixture(scope="session")
 def network() -> list[str]:
-    """Record the connections and name lookups of this process. A hook of the interpreter cannot be removed."""
+    """Record connections and name lookups of this process. Python cannot remove audit hooks, so there is one hook."""
     seen: list[str] = []
     watched = ("socket.connect", "socket.getaddrinfo", "socket.gethostbyname")
     sys.addaudithook(lambda event, arguments: seen.append(f"{event} {arguments}") if event in watched else None)
@@ -124,7 +124,7 @@ def test_redirects_of_each_kind_of_call_are_not_followed(kinds: Kinds, opened: O
         assert f"returned {status}: a redirect to '{to}', which is not followed" in message
         assert message.count("Check base_url") == 1
         assert listener.requests[-1].method == call[0]
-        # The module reads a client before it deletes the client.
+        # Requests other than GET are sent once. Before a DELETE, the module also sends a GET.
         assert len([request for request in listener.requests if request.method != "GET"]) == (call[0] != "GET")
         assert not any("elsewhere" in request.target for request in listener.requests)
     assert [other.connections for other in others] == [0, 0]
@@ -147,8 +147,7 @@ def test_netrc_files_are_not_used(opened: Open, monkeypatch: pytest.MonkeyPatch,
     assert base64.b64encode(f"someone:{PASSWORD}".encode()) not in listener.received
 
 
-# Columns: the variable of the proxy, no_proxy, the host of the service, whether the proxy is used. Only the proxy can
-# resolve HOST.
+# Columns: the proxy variable, no_proxy, the host of the service, whether the proxy is used. Only the proxy knows HOST.
 _PROXIES = [
     ("http_proxy", "", "localhost", False),
     ("https_proxy", "other.example.test", HOST, True),
@@ -179,7 +178,7 @@ def test_over_tls_a_proxy_gets_no_token_and_the_service_no_password(
 
 
 def test_plain_http_uses_no_proxy_unless_allowed(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Through a proxy, the token for a service on this machine would leave this machine unencrypted."""
+    """Through a proxy, the unencrypted token for a local service would leave this machine."""
     account, listener = service(opened)
     proxy = opened(Proxy, (listener.address, listener.port), address=OTHER_HOST)
     monkeypatch.setenv("ALL_PROXY", f"http://someone:{PASSWORD}@{OTHER_HOST}:{proxy.port}")
@@ -190,7 +189,6 @@ def test_plain_http_uses_no_proxy_unless_allowed(opened: Open, monkeypatch: pyte
         result, message = try_task(account, monitor_client, label="web9", allow_http=allowed, faults=0)
         assert result is not None, message
         assert PASSWORD.encode() not in listener.received
-        # The listeners see a token if the task sends a token.
         assert (Account.TOKEN.encode() in proxy.received) is (allowed and not exempt)
 
 

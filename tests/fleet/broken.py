@@ -2,12 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Hosts in every state, for the tests of audits, and the states that an audit reports."""
-
 from ansible_collections.monitor.cloud.tests.support.runs import UNREACHABLE, Local, texts
 
 STRANGE = "11111111-2222-3333-4444444444444444"
-# Each column is a slice: clone-1 and clone-2 are in the same slice, web-1 is in another slice.
+# A slice contains every second host: clone-1 and clone-2 are in one slice, web-1 is in the other slice.
 HOSTS = (
     *("clone-1", "web-1", "renamed", "strange-1"),
     *("clone-2", "fresh", "strange-2", "stopped"),
@@ -38,7 +36,7 @@ EXPECTED = {
 
 def break_all(fleet: Local) -> None:
     fleet.host_vars["labelled.example.com"]["monitor_agent_label"] = "labelled"
-    # The machine has no service of this name.
+    # This service does not exist, so the audit reports agent_stopped.
     fleet.host_vars["stopped"]["monitor_agent_service"] = "monitor-agent"
     fleet.host_vars["gone"] = dict(UNREACHABLE)
     fleet.service.seed(labels=[*(fleet.label(host) for host in HOSTS if host not in UNREGISTERED), *ORPHANS])

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Fixtures: controllers of hosts over SSH, and of hosts that are directories of this machine."""
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -2,19 +2,17 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Playbooks that ordinary users write, and the expected result of each."""
-
 import typing as t
 
 import yaml
 
-# A case has plays, variables of its group GROUP, and files beside the playbook. The hosts are FIRST, SECOND and THIRD.
-# The test compares label and text of the file of each host, more files with their label, hosts without a client, and a
-# part of the only warning. ROLE is monitor.cloud.monitor_agent. IMPORT and INCLUDE are tasks with this role.
+# Each case has a play, variables of its group, and files beside the playbook. The test replaces words in capitals:
+# FIRST, SECOND and THIRD are hosts, GROUP is their group, ROLE is the role, IMPORT and INCLUDE are tasks with the role.
+# Expected results: label and text of each file, more files, hosts without a client, a part of the only warning.
 CASES: dict[str, dict[str, t.Any]] = yaml.safe_load(r"""
 the role and nothing else: {}
 
-# Labels can come from anywhere. The role warns once if the inventory gives another label.
+# Sources of the label. The role warns once if a host has another label in the inventory.
 short fact: {facts: true, hosts: 1, label: "{node}-c2",
   vars: {monitor_agent_label: "{{ ansible_hostname | lower }}-{{ env }}", env: c2}}
 fact: {facts: true, label: "{node}-{host}",
@@ -134,12 +132,12 @@ module.exit_json(ansible_facts={module.params["name"]: "x"})
 
 
 def hostile(name: str) -> dict[str, t.Any]:
-    """Return a case in which the second host has a fact of this name."""
+    """Return a case in which the second host returns a fact with this name."""
     report = {"facts": {"name": name}, "when": 'inventory_hostname == "SECOND"'}
     return {"play": {"tasks": [report, "IMPORT"]}, "files": {"library/facts.py": FACTS}}
 
 
-# The cases with an error. ``error`` is a part of the message. The hosts with the numbers ``configured`` get a client.
+# Cases that fail. ``error``: a part of the message. ``configured``: indexes of the hosts that get a client.
 REFUSED: dict[str, dict[str, t.Any]] = yaml.safe_load(r"""
 one label: {vars: {monitor_agent_label: same}, error: &same The hosts FIRST and SECOND have the same label}
 in the play: {play: {vars: &p {monitor_agent_label: same}, roles: [ROLE]}, error: *same}

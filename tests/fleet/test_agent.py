@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Packages and installer of the agent, and its service on hosts without systemd."""
-
 import json
 import sys
 
@@ -16,7 +14,7 @@ INSTALL = 'mkdir -p /opt/agent && echo "$MONITOR_INSTALL_CODE" > /opt/agent/code
 
 
 def steps(run: Run, name: str) -> dict[str, bool]:
-    """Return the hosts on which a task of this name ran, and whether the task changed them."""
+    """Return the hosts that ran a task, each with True if the task changed the host."""
     return {host: status == "changed" for host, status in run.statuses(name).items()}
 
 
@@ -63,7 +61,7 @@ def test_an_installer_gets_the_environment_of_the_play(single: Local) -> None:
 
 
 HANDLER, RESTART = "Restart the monitoring agent", "Restart the agent, or start it"
-# The service records the configuration of its start, and runs as long as /opt/agent-works exists.
+# This service records its configuration at each start. The service runs while /opt/agent-works exists.
 SERVICE = f"""#!/bin/sh
 [ "$1" != status ] || [ -e /opt/agent-works ] || exit 3
 [ "$1" != start ] || cat {CONFIG} > /opt/agent-runs-with
@@ -72,7 +70,7 @@ SERVICE = f"""#!/bin/sh
 
 
 def with_agents(controller: Controller) -> Controller:
-    # With pipelining a restart takes half the time. Without pipelining: test_machines.py.
+    # Pipelining halves the time of a restart. test_machines.py tests restarts without pipelining.
     controller.group_vars.update(monitor_agent_service="monitor-agent", ansible_pipelining=True)
     controller.with_facts("sysvinit")
     for host in controller.hosts.values():
@@ -82,7 +80,7 @@ def with_agents(controller: Controller) -> Controller:
 
 
 def run_with_their_configuration(controller: Controller) -> set[str]:
-    """Return the hosts whose agent was started with the configuration that the role writes."""
+    """Return the hosts whose agent started with the configuration of the role."""
     hosts = controller.hosts.items()
     return {name for name, host in hosts if host.read("/opt/agent-runs-with") == text_of(controller, name)}
 
@@ -96,7 +94,7 @@ RECORDING = """#!/bin/sh
 
 
 def test_each_use_of_the_role_in_a_play_does_its_restart(one: Controller) -> None:
-    """A handler of the play listens to the restarts. A handler with the name of the handler of the role never runs."""
+    """A handler of the play can listen to restarts, but cannot replace the handler of the role."""
     host = with_agents(one).hosts["web-1"]
     listening = "{name: Mine, listen: The monitoring agent was restarted, ansible.builtin.debug: }"
     handlers = f"handlers: [{{name: {HANDLER}, ansible.builtin.fail: }}, {listening}]"
@@ -109,7 +107,7 @@ def test_each_use_of_the_role_in_a_play_does_its_restart(one: Controller) -> Non
 
 
 def test_another_task_can_notify_the_handler_before_the_role_has_run(one: Controller) -> None:
-    """Neither the service nor the output gets the token of the environment of the play."""
+    """The play sets the token as an environment variable. Neither the service nor the output gets the token."""
     agent, flush = with_agents(one), "- ansible.builtin.meta: flush_handlers\n"
     token = agent.service.tokens["read_write"]
     environment = f"environment: {{MONITOR_API_TOKEN: {token}, SHOWN: 'yes'}}"

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Tests of audits of a fleet with a host in every state: whole, in slices, in batches and with --limit."""
-
 import collections
 import json
 import re
@@ -21,14 +19,14 @@ from ansible_collections.monitor.cloud.tests.support.secrets import found_in, pl
 from ansible_collections.monitor.cloud.tests.support.steps import snapshots
 
 ROLE = "- ansible.builtin.import_role: {name: monitor.cloud.monitor_agent, tasks_from: audit, rolespec_validate: false}"
-# tests/fleet/test_machines.py has the states that need systemd.
+# Other tests have these states: two states need systemd (test_machines.py), one state needs masked keys.
 _NOT_HERE = {"restart_pending", "agent_disabled", "unverifiable"}
 FORMS = ("json", "junit", "html", "metrics")
 
 
 @pytest.fixture(scope="module")
 def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
-    """A fleet that no test changes. Its account has a plan that is too small."""
+    """Hosts that no test changes. The plan of their account is too small."""
     with Emulator() as service:
         made = Local(tmp_path_factory.mktemp("fleet"), service, *HOSTS)
         break_all(made)
@@ -39,7 +37,7 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
 def audit(
     controller: Local, *options: str, playbook: str = "monitor.cloud.audit", name: str = "audit", **environment: str
 ) -> tuple[Run, dict[str, list[str]]]:
-    """Audit, or join audits, and return the states by host. ``name``: name of the report files, without a suffix."""
+    """Run the playbook audit or report. Return the run, and the states by host. ``name``: name of the report files."""
     files = [part for form in FORMS for part in ("-e", f"monitor_agent_audit_{form}={name}.{form}")]
     written = controller.directory / f"{name}.json"
     written.unlink(missing_ok=True)
@@ -62,14 +60,14 @@ def whole(fleet: Local) -> Run:
 
 @pytest.fixture(scope="module")
 def slices(fleet: Local) -> list[list[str]]:
-    """Audit two slices, and return the hosts of each slice. The inventory of the second slice has only its hosts."""
+    """Audit two slices, and return the hosts of each. The inventory of the second slice contains no other hosts."""
     made = [list(HOSTS[::2]), list(HOSTS[1::2])]
     for number, hosts in enumerate(made):
         directory = fleet.directory / f"slice-{number}"
         directory.mkdir()
         controller = Local(directory, fleet.service)
         controller.host_vars = {host: fleet.host_vars[host] for host in (hosts if number else HOSTS)}
-        # Until core 2.18, the message about an unreachable host depends on the verbosity.
+        # Until ansible-core 2.18, the message about an unreachable host depends on the verbosity, so use -vvv.
         run, states = audit(controller, "-vvv", "-e", "monitor_agent_audit_artifact=slice", "--limit", ",".join(hosts))
         assert states.keys() == {*hosts}
         artifacts = [event.result["ansible_stats"]["data"] for event in run.events if "ansible_stats" in event.result]
@@ -78,7 +76,7 @@ def slices(fleet: Local) -> list[list[str]]:
 
 
 def test_every_state_at_once(fleet: Local, whole: Run) -> None:
-    # Except the first host, each host runs two tasks: core's check of the role's variables, and one inspection.
+    # A host runs two tasks: core validates the role's variables, the role inspects the host. The first host runs more.
     assert whole.calls() == ["list_clients", "get_plan", "list_subscriptions"]
     assert not any(event.status == "changed" for event in whole.events)
     tasks = collections.Counter(event.host for event in whole.events)
@@ -101,7 +99,7 @@ def test_every_state_at_once(fleet: Local, whole: Run) -> None:
 
 
 def test_the_joined_report_is_that_of_one_run(fleet: Local, whole: Run, slices: list[list[str]]) -> None:
-    """One audit is a file. The other audit is a variable, like the artifact of a job, and contains templates."""
+    """One audit comes from a file, the other from a variable. The variable contains templates, which must not run."""
     before, poisoned, given = snapshots(fleet), fleet.directory / "poisoned", fleet.directory / "given.json"
     document = read(fleet, "slice-0/audit")
     for host in document["hosts"]:
@@ -190,7 +188,7 @@ def test_check_mode_shows_the_cost_of_new_clients(four: Local) -> None:
 
 
 def test_a_host_whose_sudo_refuses_the_user_is_reported(one: Controller) -> None:
-    """In this case, core raises an exception, and removes the host from the play."""
+    """If sudo refuses the user, core raises an exception, and removes the host from the play."""
     one.group_vars.update(ansible_user=USER, ansible_become=True, ansible_become_exe="/opt/agent-sudo")
     one.hosts["web-1"].write(
         "#!/bin/sh\necho 'sudo: a password is required' >&2; exit 1\n", "/opt/agent-sudo", mode="755"

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The examples of README and of each page of the documentation run on hosts over SSH.
+"""Run the examples of README and of the documentation on hosts over SSH.
 
-If the first line of a block is a comment with a path, the block is the file at this path. A line after ``$`` is a
-command. The output of the command must contain the lines below it. The account has no clients at the start of a page.
+If the first line of a block is a comment with a path, the test writes the block to this path. A line after ``$`` is a
+command, and its output must contain the next lines of the block. Each page starts with an account without clients.
 """
 
 import configparser
@@ -39,17 +39,17 @@ README = CHECKOUT / "README.md"
 ROLE = CHECKOUT / "roles" / "monitor_agent"
 PAGES = [README, ROLE / "README.md", *sorted(CHECKOUT.glob("docs/*.md")), *sorted(CHECKOUT.glob("docs/docsite/rst/*"))]
 ADDRESS = "https://api.example.com/v4"
-# The pages divide 10,000 hosts into two groups. The tests divide four hosts.
+# The pages split 10,000 hosts into halves. The tests have four hosts, so the tests replace these numbers.
 HALVES = {"4999": "1", "5000": "2"}
 WARNING = re.compile(r"\[WARNING\]: (.*)")
-# The pages explain these warnings.
+# Allowed warnings: the pages explain these messages.
 OURS = re.compile("The service masks keys|carried the key of client")
 PASSWORD = "of the vault"
 SECONDS = 300
 FIRST = "ansible-playbook -i inventory -b monitor.cloud.rollout"
 AUDIT = "ansible-playbook -i inventory -b monitor.cloud.audit"
 ROLLOUT = "ansible-playbook monitor.cloud.rollout"
-# Columns: the first words of a command or file that does not run, the reason.
+# Examples that do not run. Columns: the first words of the example, the reason.
 NOT_RUN = {
     "ansible-galaxy collection install": "needs a server that has the collection",
     "pip install": "needs an index of packages",
@@ -64,7 +64,7 @@ NOT_RUN = {
     "[galaxy]": "needs Automation Hub",
     "- name: Register each host and write its key": "is tests/benchmark/today.yml, for comparison",
 }
-# The page is split at this heading, so that two processes share its long run.
+# Columns: the name of a page, the heading that splits the page into two parts. Two processes can run the parts.
 SECOND_PART = {"guide_tasks": "Use sudo with a password"}
 INSTALLER = "/usr/local/sbin/install-agent"
 AGENT = "/etc/init.d/monitor-agent"
@@ -78,11 +78,11 @@ class Reader:
         self.directory = controller.directory
         self.service = controller.service
         self.hosts = controller.hosts
-        # Addresses in the page, and the addresses that replace them.
+        # Each address in a page, and the address that replaces it in the test.
         self.addresses: dict[str, str] = {ADDRESS: self.service.base_url}
         self.servers = contextlib.ExitStack()
         controller.with_facts("sysvinit")
-        # This program replaces the editor of ansible-vault. It writes the token to the file.
+        # ansible-vault runs this program as the editor. The program writes the token to the file.
         editor = self.directory / "editor"
         token = self.service.tokens["read_write"]
         editor.write_text(f"#!/bin/sh\necho 'monitor_token: {token}' > \"$1\"\n", encoding="utf-8")
@@ -95,7 +95,7 @@ class Reader:
         }
         for name, host in self.hosts.items():
             reached = {"ansible_host": host.address, "ansible_port": host.port, "ansible_user": USER}
-            # Without this variable, hosts would use the Python of the tests.
+            # Without ansible_python_interpreter, the hosts would use the Python of the tests.
             reached["ansible_python_interpreter"] = "/usr/bin/python3"
             self.write(f"host_vars/{name}/here.yml", yaml.safe_dump(reached))
             host.write(SERVICE, AGENT, mode="755")
@@ -105,16 +105,15 @@ class Reader:
         path = self.directory / name
         path.parent.mkdir(parents=True, exist_ok=True)
         if "ProxyJump" in text:
-            # Connections that are open already do not use the jump host.
+            # Open SSH connections do not use the jump host, so use another directory of connections.
             self.environment["ANSIBLE_SSH_CONTROL_PATH_DIR"] = str(self.directory / "cp")
         for shown, here in self.addresses.items():
             text = text.replace(shown, here)
         path.write_text(text, encoding="utf-8")
 
     def run(self, command: str) -> str:
-        """Run a command and return its output."""
         if export := re.fullmatch(r"export (\w+)=(\S+)", command):
-            # In the pages, "..." replaces the address or the token.
+            # A page shows "..." in place of an address or a token.
             value = self.environment.get(export[2].removeprefix("$"))
             value = value or self.service.environment().get(export[1], export[2])
             self.environment[export[1]] = self.addresses.get(value, value)
@@ -123,7 +122,7 @@ class Reader:
         for shown, here in HALVES.items():
             typed = typed.replace(shown, here)
         program, *words = shlex.split(typed.replace("\\\n", ""))
-        # A forked run cannot ask for a password, and does not search for ansible.cfg.
+        # The fork server cannot ask for a password, and does not search for ansible.cfg.
         if (
             program in fork_server.PROGRAMS
             and "ANSIBLE_CONFIG" in self.environment
@@ -154,10 +153,10 @@ class Reader:
         return -1 if code is None else code, screen
 
     def follow(self, block: Block) -> None:
-        """Write the file of a block, or run its commands and compare their output."""
+        """Write a block to its file, or run the commands of a block and compare their output."""
         if block.file:
             self.write(block.file, block.text)
-            # A file that begins with a dot is a job of CI.
+            # A file such as .gitlab-ci.yml contains commands of CI jobs. Run these commands too.
             if block.file.startswith("."):
                 jobs = [text for text in strings(yaml.safe_load(block.text)) if text.startswith("ansible-playbook")]
                 assert [self.run(f"{command} --become") for command in jobs]
@@ -175,12 +174,12 @@ def is_run(text: str) -> bool:
 
 
 def examples(page: Path, part: int = 0) -> list[Block]:
-    """Return the blocks of a page, or of one of its two parts, that run or are files."""
+    """Return the blocks that the test runs or writes to files, for a page or for one part of a page."""
     run = [block for block in blocks(page) if is_run(block.text.partition("\n")[2] if block.file else block.text)]
     if not (heading := SECOND_PART.get(page.stem)):
         return run
     line = page.read_text(encoding="utf-8").partition(f"\n{heading}\n")[0].count("\n")
-    # Both parts need the first block, which sets the token.
+    # Each part of a page needs the first block, which sets the token.
     return [run[0], *(block for block in run[1:] if (block.line > line) == part)]
 
 
@@ -192,7 +191,7 @@ def reader(controllers: Callable[..., Controller], running: list[Host]) -> Itera
 
 
 def broken(reader: Reader) -> None:
-    """Make web-2 a clone, db-1 a host with a readable file, and web-9 a client without a host."""
+    """Make web-2 a clone of web-1, let all users read the file of db-1, and create a client without a host."""
     reader.service.set_plan("monitor-10")
     reader.run(FIRST)
     reader.hosts["web-2"].write(texts(reader.service.clients())["web-1"])
@@ -201,7 +200,7 @@ def broken(reader: Reader) -> None:
 
 
 def configured_by_hand(reader: Reader) -> None:
-    """Make web-2 a clone, db-1 a host whose client has another label, and db-2 a host without a client."""
+    """Make web-2 a clone of web-1, give the client of db-1 another label, and leave db-2 without a client."""
     reader.service.seed(labels=["web-1", "old-db"])
     for host, label in {"web-1": "web-1", "web-2": "web-1", "db-1": "old-db"}.items():
         reader.hosts[host].write(f"# by hand\n{texts(reader.service.clients())[label]}")
@@ -213,7 +212,7 @@ def with_installer(reader: Reader) -> None:
 
 
 def everyday(reader: Reader) -> None:
-    """Make a clone, a host without a file, a second account, a jump host, a private authority and a proxy."""
+    """Prepare a clone, a host without a file, a second account, a jump host, a private authority and a proxy."""
     reader.run(FIRST)
     reader.hosts["web-2"].write(texts(reader.service.clients())["db-1"])
     reader.hosts["db-2"].run("rm /etc/monitor/agent.conf")
@@ -232,7 +231,7 @@ def everyday(reader: Reader) -> None:
     }
     shutil.copytree(reader.directory / "host_vars", reader.directory / "staging" / "host_vars")
     reader.write("staging/inventory", "web-2\n")
-    # The page renames web-1 to web-3: the machine keeps its facts.
+    # The page renames web-1 to web-3, so copy the cached facts of web-1 for web-3.
     for facts in Path(reader.environment["ANSIBLE_CACHE_PLUGIN_CONNECTION"]).glob("*web-1"):
         shutil.copy(facts, facts.with_name(facts.name.replace("web-1", "web-3")))
     jump, ssh, environment = reader.hosts["web-1"], reader.directory / "ssh_config", reader.environment
@@ -282,7 +281,7 @@ def test_the_first_run_of_readme(reader: Reader, emulator: Emulator) -> None:
     assert {client["label"] for client in emulator.clients()} == set(reader.hosts)
     assert all(host.read() for host in reader.hosts.values())
     assert (reader.directory / "audit.html").exists()
-    # If a machine has no agent, the message says what to do next.
+    # If a host has no agent, the error message proposes an installation.
     reader.hosts["web-1"].run(f"rm {AGENT}")
     for options in ("", " --check"):
         with pytest.raises(AssertionError, match="has no service monitor-agent: install it .monitor_agent_packages"):
@@ -334,7 +333,7 @@ PLAY = """
   tasks:
 {tasks}
 """
-# This program replaces the download of an installer. The installer checks its code.
+# This program replaces curl. It prints an installer that checks the install code.
 CURL = """#!/bin/sh
 echo 'case "$MONITOR_INSTALL_CODE" in ????????-????-????-????????????????) echo ok > installed;; *) exit 9;; esac'
 """
@@ -347,7 +346,7 @@ def documented(kind: str, *arguments: str) -> dict[str, Any]:
 
 def test_the_examples_have_the_described_effect_without_a_warning(single: Local) -> None:
     directory, service = single.directory, single.service
-    # The first examples register results for the examples of other plugins.
+    # The examples of audit_report run first, because other examples use their registered results.
     examples = {"monitor.cloud.audit_report": ""}
     for kind in ("module", "filter", "lookup"):
         for name, plugin in documented(kind, *documented(kind, "--list", "monitor.cloud")).items():
@@ -360,11 +359,11 @@ def test_the_examples_have_the_described_effect_without_a_warning(single: Local)
     single.host_vars = {"web1": {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}}
     single.group_vars = {"monitor_base_url": service.base_url, "monitor_api_token": service.tokens["read_write"]}
     play = "".join(PLAY.format(tasks=textwrap.indent(text, "    ")) for text in examples.values())
-    # The tasks need no become, because all files belong to the user of the tests.
+    # All files belong to the user of the tests, so no task needs become.
     path = f"{directory / 'bin'}{os.pathsep}{os.environ['PATH']}"
     run = single.run(single.play(play), "-e", "ansible_become=false", PATH=path)
     assert run.code == 0 and "WARNING" not in run.output, run.output
     assert (directory / "installed").read_text(encoding="utf-8") == "ok\n"
     assert service.clients() == []
-    # The last example of agent_config removes the file of the example before.
+    # The last example of agent_config removes the file that the previous example wrote.
     assert list((directory / "etc").iterdir()) == []

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The files in examples/, and the picture of the demo."""
-
 import json
 import re
 import shutil
@@ -22,10 +20,10 @@ def test_the_hook_of_an_autoscaler(single: Local, emulator: Emulator) -> None:
     hook = EXAMPLES / "retire_hook.yml"
     command = f"ansible-playbook {hook}"
     unset = single.shell(command)
-    # Before ansible-core 2.19, the message of the lookup replaces the message of the playbook.
+    # Before ansible-core 2.19, the lookup fails first, so the output does not contain the message of the playbook.
     message = "Set INSTANCE to the machine." if CORE >= (2, 19) else "found an undefined variable: INSTANCE"
     assert unset.code != 0 and message in unset.output
-    # The last two names have no client. A template in a name must not run.
+    # The second run finds no client. The third name is a template, which must not run.
     for name, changed in (("web-7", 1), ("web-7", 0), ("{{ 'web-' ~ 6 }}", 0)):
         run = single.shell(command, INSTANCE=name)
         assert run.code == 0 and f"changed={changed}" in run.output, run.output
@@ -48,7 +46,7 @@ def test_ansible_pull(single: Local, emulator: Emulator) -> None:
     (directory / "hostname").write_text("db.example.com\n", encoding="utf-8")
     (directory / "token").write_text(f"{emulator.tokens['read_write']}\n", encoding="utf-8")
     (directory / "here.json").write_text(json.dumps({**HERE, "monitor_agent_config_path": f"{directory}/agent.conf"}))
-    # ansible-pull runs this command after it has fetched the files.
+    # ansible-pull fetches the files, then runs this command.
     command = "ansible-playbook -c local -i localhost, -l localhost local.yml -e @here.json"
     for changed in (True, False):
         run = single.shell(command, MONITOR_BASE_URL="", MONITOR_API_TOKEN="")

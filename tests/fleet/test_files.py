@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The owner of the key in a file, and masked keys. Other states of a path: the unit tests of host_file."""
-
 import re
 
 import pytest
@@ -16,7 +14,7 @@ UNKNOWN = "AAAABBBB-1111-2222-3333444455556666"
 
 
 def owners(run: Run) -> dict[str, tuple[str, str | None]]:
-    """Return, by host, the owner of the key in its file and the label of that owner."""
+    """Return, for each host, the owner of the key in its file (own, other, unknown) and the label of the owner."""
     return {host: (event.result["key_owner"], event.result["owner_label"]) for host, event in run.of(INSPECT).items()}
 
 
@@ -50,11 +48,10 @@ def test_cloned_hosts_are_reported_and_fixed(four: Local) -> None:
 
 
 _ACCESS = "read-write access"
-# Columns: settings of the service, token, a part of the output of check mode, parts of the failures by host.
-# Other masks: tests/contract/client/test_secrets.py.
+# Columns: settings of the service, the token, a text in the output of check mode, a text in the error of each host.
 MASKED: list[tuple[dict[str, object], str, str, dict[str, str]]] = [
     ({"mask_labels": ["web-1", "web-2"], "mask_text": "[REDACTED]"}, "read_write", _ACCESS, {"web-2": _ACCESS}),
-    # The client of web-3 cannot be created.
+    # A token with read-only access cannot create the client of web-3.
     ({}, "read_only", "the service will refuse the changes", {"web-2": _ACCESS, "web-3": "monitor:read_write"}),
 ]
 
@@ -72,7 +69,7 @@ def test_masked_keys_are_never_written(
     given = {"MONITOR_API_TOKEN": three.service.tokens[token]}
     check = three.succeed("monitor.cloud.rollout", "--check", "--diff", **given)
     assert owners(check) == {"web-1": ("unverifiable", None), "web-2": ("no_key", None), "web-3": ("no_file", None)}
-    # Before ansible-core 2.19, the output has line breaks at hyphens too.
+    # Before ansible-core 2.19, the output also has line breaks at hyphens.
     assert check.changed_hosts() == {"web-3"} and "".join(shown.split()) in "".join(check.output.split())
     run = three.run(**given)
     assert (run.code, run.changed_hosts(), set(run.failures())) == (2, written, set(failures))

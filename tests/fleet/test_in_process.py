@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Modules that the action runs in the process of the controller, and sealed keys in variables."""
-
 import dataclasses
 import json
 import sys
@@ -14,7 +12,7 @@ import pytest
 from ansible_collections.monitor.cloud.tests.support.runs import EXECUTED, REGISTER, Local, Run
 from ansible_collections.monitor.cloud.tests.support.secrets import found_in, secrets_of
 
-# The name of a task that fails is a part of its message.
+# The name of each task that fails is a part of the expected error.
 TASKS = """
 - {name: create, monitor.cloud.monitor_clients: {labels: [web-1, "{{ 'web' }}-9", "{{ item | default('12345') }}"]}}
 - {name: template in a label, monitor.cloud.monitor_clients: {labels: ["{{ hostile }}"]}}
@@ -28,7 +26,7 @@ TASKS = """
   environment: {MONITOR_API_TOKEN: "{{ no_token }}"}
   register: tried
   until: tried is success
-  retries: 1  # The retry has the environment too.
+  retries: 1  # The retry uses the same environment.
   delay: 0
 - {name: expanded path, monitor.cloud.monitor_client_info: {ca_path: $BASE/ca}, environment: {BASE: /nowhere}}
 - name: "value of state must be one of: present, absent, got: gone"
@@ -36,7 +34,7 @@ TASKS = """
 - {name: "missing required arguments: labels", monitor.cloud.monitor_clients: {}}
 - {name: "(monitor.cloud.monitor_client) module: token.", monitor.cloud.monitor_client: {id: 1, token: "{{ token }}"}}
 """
-# These actions are not modules.
+# These plugins are only actions, so core executes no module.
 ACTIONS = """
 - {name: "(monitor.cloud.agent_config) module: token.", monitor.cloud.agent_config: {label: x, token: "{{ token }}"}}
 - name: "(monitor.cloud.audit_report) module: label, token."
@@ -59,7 +57,7 @@ REGISTERED = """
 
 
 def results(single: Local) -> tuple[Run, dict[str, Any]]:
-    """Return the run, and status and result of each task by its name, without members that differ in each run."""
+    """Return the run, and the status and result of each task, without members that differ in each run."""
     single.group_vars.update(no_plan=single.service.tokens["no_plan"], no_token="0" * 64, token=TOKEN)
     play = "ignore_errors: true\n  vars: {hostile: !unsafe '{{ 7 * 7 }}'}"
     run = single.succeed(single.tasks(TASKS + ACTIONS, play=play), "--check", "--diff", "-vvv")
@@ -87,7 +85,7 @@ def test_the_results_are_those_of_an_executed_module(single: Local) -> None:
     assert "49" not in results_here["template in a label"][1]["clients"]
     assert here.output.count("Could not check") == elsewhere.output.count("Could not check") > 0
     assert found_in(here.output + str(here.events), secrets_of(single.service, TOKEN)) == []
-    # Core shows the arguments of an executed module, so TOKEN in a misspelt option is shown.
+    # Core prints the arguments of a module that it executes, so the output contains TOKEN from a misspelt option.
     assert found_in(elsewhere.output + str(elsewhere.events), secrets_of(single.service)) == []
 
 
@@ -103,8 +101,7 @@ def test_unreadable_output_with_keys_is_not_shown(single: Local) -> None:
 
 
 _OTHERS = "ansible_connection=ssh ansible_become=true ansible_python_interpreter=/nowhere/python"
-# By extra variables: the label of a client, the host of the task, keywords, whether core executes the module.
-# The host web-2 uses become.
+# Cases by extra variables: label, host and keywords of the task, whether core executes the module. web-2 uses become.
 WHERE: dict[str, dict[str, tuple[str, dict[str, Any], bool]]] = {
     "": {
         "local": ("web-1", {}, False),

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""All kinds of hosts in one play: check mode, run, second run, removal."""
-
 import os
 import shutil
 import subprocess
@@ -36,12 +34,12 @@ VARIABLES: Variables = {
 LOGIN_SHELLS = ("bash", "zsh", "fish", "bsd-csh", "tcsh")
 NEEDED = (*LOGIN_SHELLS, "busybox", "doas", "su", "mmdebstrap")
 _PASSWORD = "the password of the tests"
-# The first command of a login shell, by the number of its user.
+# User ids, and the command that the login shell of the user runs first.
 GREETINGS = dict(enumerate(("echo Welcome", "set -x; printf Welcome"), 4320))
 
 
 def _user(number: int, name: str, shell: str = "sh", sudo: str = "NOPASSWD: ALL") -> str:
-    """Return commands that add a user with sudo, and a second root with the same shell."""
+    """Return commands that add a user who can use sudo, and a second root user with the same login shell."""
     return f"""
 echo '{name}:x:{number}:{number}::/home/{name}:/bin/{shell}' >> etc/passwd
 echo 'root-{name}:x:0:0::/root:/bin/{shell}' >> etc/passwd
@@ -73,18 +71,17 @@ def _become(user: str = USER, **more: t.Any) -> Variables:
 
 
 _SU = _become(ansible_become_method="su", ansible_become_password=_PASSWORD)
-# Sudo needs a terminal here. A command with a terminal gets no standard input, so core transfers scripts.
+# Sudo needs a terminal here. Core sends no standard input to a terminal, so core copies scripts as files.
 _TERMINAL = _become("terminal", ansible_pipelining=False)
-# Hosts with Dropbear have no SFTP server.
+# These hosts have no SFTP server, like hosts with Dropbear.
 _NO_SFTP = f"{_USERS}\nsftp=/bin/false"
-# All tools are links to busybox.
 _BUSYBOX = """
 mount -t tmpfs -o mode=755 tmpfs usr/bin; mount -t tmpfs -o mode=755 tmpfs usr/sbin; mount -t tmpfs tmpfs usr/local
 cp /usr/sbin/sshd usr/sbin; cp $(command -v busybox) usr/bin
 for tool in $(busybox --list); do [ -e usr/bin/$tool ] || ln -s busybox usr/bin/$tool; done
 sed -i 's,/bin/bash$,/bin/sh,' etc/passwd"""
 
-# Debian 13 has uutils 0.0.30 and sudo-rs 0.2.5. Their libraries are newer than the libraries of Debian 12.
+# Debian 13 has uutils 0.0.30 and sudo-rs 0.2.5. These programs need newer libraries than Debian 12 has.
 _RUST = CHECKOUT / ".cache" / "debian-13-rust"
 _UBUNTU = f"""{_USERS}
 cp -a {_RUST}/usr/lib usr; cp {_RUST}/usr/bin/coreutils usr/bin
@@ -94,7 +91,7 @@ cp usr/lib/cargo/bin/sudo usr/bin/sudo; chmod 4755 usr/bin/sudo
 
 
 def unpack_rust() -> None:
-    """Download and unpack the packages of Debian 13 once."""
+    """Unpack the packages of Debian 13 into the cache, if the cache is empty."""
     if not _RUST.exists():
         made = _RUST.with_suffix(".new")
         options = f"--quiet --mode=root --variant=extract --aptopt={made}.apt --include=rust-coreutils,sudo-rs"
@@ -106,7 +103,7 @@ def unpack_rust() -> None:
         subprocess.run(["sh", "-c", build], stdin=subprocess.DEVNULL, check=True)
 
 
-# Columns by kind: commands in the root directory before the host starts, variables for each way to connect.
+# Columns by kind: commands that prepare the root directory of the host, variables of each connection.
 KINDS: dict[str, tuple[str, list[Variables]]] = {
     "Alpine, OpenWrt: only busybox": (_BUSYBOX, [{}]),
     "Ubuntu since 25.10: uutils, sudo-rs": (_UBUNTU, [_become(), _become(ansible_become_flags="-H -S -n -i")]),
@@ -126,7 +123,7 @@ KINDS: dict[str, tuple[str, list[Variables]]] = {
     ),
     "sudo with `requiretty`": (_USERS, [{**_TERMINAL, "ansible_pipelining": True}]),
     "su": (_USERS, [_SU]),
-    # Core has no plugin for doas. Sudo with these settings makes the same command.
+    # Core has no become plugin for doas. With these settings, the become plugin sudo runs doas.
     "doas": (_USERS, [_become("doas", ansible_become_exe="doas", ansible_become_flags="-n")]),
     "transfer without SFTP": (
         _NO_SFTP,
@@ -136,7 +133,7 @@ KINDS: dict[str, tuple[str, list[Variables]]] = {
         ],
     ),
     "transfer by SFTP": (_USERS, [{**_TERMINAL, "ansible_ssh_transfer_method": "sftp"}]),
-    # RequestTTY of ssh has the same effect. Such a terminal has no end of input.
+    # The option -tt forces a terminal, like RequestTTY. Standard input from a terminal has no end.
     "forced terminal": (WITHOUT_PYTHON, [{"ansible_ssh_extra_args": "-tt"}]),
     "no ControlPersist": (
         WITHOUT_PYTHON,
@@ -144,9 +141,9 @@ KINDS: dict[str, tuple[str, list[Variables]]] = {
     ),
 }  # fmt: skip
 
-# The key of an old file shows that the role read the file.
+# The role reports the owner of this key as "unknown", which proves that the role has read the old file.
 OLD = "api_key=AAAABBBB-1111-2222-3333444455556666\n"
-# Columns: options of the step, status of each host, requests of each host that write.
+# Columns: options of the run, status of each host, write requests for each host.
 STEPS: list[tuple[list[str], str, list[str]]] = [
     (["--check", "--diff"], "changed", []),
     ([], "changed", ["create_client"]),
@@ -156,7 +153,7 @@ STEPS: list[tuple[list[str], str, list[str]]] = [
 
 
 def files(machine: Path, name: str) -> dict[str, tuple[str, str]]:
-    """Return content and mode of all files of a host of the inventory, and the temporary files of core."""
+    """Return content and mode of all files of a host. Include temporary files of core, without content."""
     own = machine / ROOT / name
     paths = [Path(top, entry) for top, _directories, names in os.walk(own) for entry in names]
     left = {str(path): ("", "") for home in ("root", "home/*") for path in machine.glob(f"{home}/.ansible/tmp/*")}

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Debian machines with systemd, whose agents report under a client."""
-
 import hashlib
 import json
 import shutil
@@ -33,12 +31,12 @@ def controller(controllers: Callable[..., Controller], booted: Callable[..., lis
 
 
 def own(controller: Controller) -> dict[str, str]:
-    """Return the expected report of each machine: the client of its name in the inventory."""
+    """Return the label that each machine should report: the name of the host in the inventory."""
     return {host.name: name for name, host in controller.hosts.items()}
 
 
 def audit(controller: Controller) -> dict[str, list[str]]:
-    """Audit, and return the states of each host that concern its service."""
+    """Run an audit, and return the states of the service of each host."""
     controller.succeed("monitor.cloud.audit", "-e", "monitor_agent_audit_json=audit.json")
     report = json.loads((controller.directory / "audit.json").read_text(encoding="utf-8"))
     about = ("restart_pending", "agent_stopped", "agent_disabled")
@@ -50,7 +48,7 @@ def service_states(controller: Controller, command: str = "is-active") -> list[s
 
 
 def override(host: Host, lines: str) -> None:
-    """Change the unit without a restart. Without lines, undo the change."""
+    """Change the systemd unit without a restart. Empty ``lines`` undo the change."""
     host.run(f"rm -rf {UNIT}.d")
     if lines:
         host.write(f"[Service]\n{lines}\n", f"{UNIT}.d/of-the-test.conf")
@@ -58,7 +56,7 @@ def override(host: Host, lines: str) -> None:
 
 
 def test_agents_report_under_their_own_clients_until_they_are_retired(controller: Controller) -> None:
-    """The agent of web-2 crashes repeatedly before it is retired."""
+    """The agent of web-2 crashes repeatedly before the host is retired."""
     converge(controller, changes=NAMES)
     assert reporting(controller) == own(controller)
     assert set(service_states(controller, "is-enabled")) == {"enabled"}
@@ -83,14 +81,14 @@ def test_agents_report_under_their_own_clients_until_they_are_retired(controller
     assert [event.task for event in controller.succeed(*RETIRE).events if event.status == "changed"] == []
 
 
-# An agent that ends soon after its start.
+# Systemd settings of an agent that ends soon after its start.
 ENDS = "ExecStart=\nExecStart=/bin/sh -c 'sleep 0.4; exit {code}'\nRestart={restart}"
 REPAIRED = {
     "web-1": (f"systemctl kill -s KILL {SERVICE}", "agent_stopped"),
-    # The agent works again, but systemd waits an hour before it starts the agent.
+    # The unit is fixed, but systemd waits an hour until the next start.
     "web-2": (f"systemctl restart {SERVICE}; sleep 1; rm -rf {UNIT}.d; systemctl daemon-reload", "agent_stopped"),
     "db-1": (f"systemctl disable {SERVICE}", "agent_disabled"),
-    # The file and the start of the agent have the same time in seconds.
+    # The file is changed 0.1 s after the start of the agent.
     "db-2": (f"systemctl restart {SERVICE}; sleep 0.1; touch {CONFIG}", "restart_pending"),
 }
 
@@ -100,7 +98,7 @@ def test_an_agent_that_does_not_run_is_found_and_started(controller: Controller)
     override(controller.hosts["web-2"], ENDS.format(code=1, restart="always\nRestartSec=1h"))
     for name, (command, _state) in REPAIRED.items():
         controller.hosts[name].run(command)
-    # A run without the restart leaves a pending restart, as a killed run does.
+    # This run skips the restart, so a restart is pending, as after a killed run.
     controller.hosts["db-1"].write("old\n")
     controller.succeed(ROLLOUT, "--limit", "db-1", "--skip-tags", "monitor_agent_service")
     states = {name: [state] for name, (_command, state) in REPAIRED.items()}
@@ -113,7 +111,7 @@ def test_an_agent_that_does_not_run_is_found_and_started(controller: Controller)
 
 
 def test_an_agent_that_can_not_run_fails_its_host(controller: Controller) -> None:
-    """Hosts without a unit and with a masked unit fail before a client is created."""
+    """A host without a unit, or with a masked unit, fails before its client is created."""
     hosts = controller.hosts
     hosts["web-1"].run(f"rm {UNIT}; systemctl daemon-reload")
     hosts["web-2"].run(f"rm {UNIT}; systemctl mask {SERVICE}")

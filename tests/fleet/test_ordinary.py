@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Playbooks that ordinary users write work, or fail with one clear error."""
-
 import base64
 import getpass
 import json
@@ -70,7 +68,7 @@ class Fleet:
         self._write("groups.yml", groups)
 
     def _filled(self, value: t.Any) -> t.Any:
-        """Replace the names in a value by the values of the case, of the machine and of the account."""
+        """Replace placeholders such as FIRST and {token} in a value."""
         text = json.dumps(value)
         for name, task in TASKS.items():
             text = text.replace(f'"{name}"', json.dumps(task))
@@ -96,7 +94,7 @@ class Fleet:
         return self.controller.run(self.controller.play(json.dumps(plays)), *options, **environment)
 
     def wrong(self, run: Run) -> list[str]:
-        """Return the differences between the state after a run and the expectation of the cases."""
+        """Compare the state after a run with the expected results, and return the differences."""
         clients = {client["label"]: client for client in self.controller.service.clients()}
         wrong, expected = [], set[str]()
         for name, case in self.cases.items():
@@ -137,7 +135,6 @@ CHUNKS = [
 
 @pytest.mark.parametrize(("names", "facts"), CHUNKS, ids=lambda value: value[0] if isinstance(value, list) else None)
 def test_ordinary_playbooks_do_what_they_say(emulator: Emulator, tmp_path: Path, names: list[str], facts: bool) -> None:
-    """The second run changes nothing. Check mode of the first cases sends no request that writes."""
     cases = {name: dict(CASES[name]) for name in names}
     fleet = Fleet(Local(tmp_path, emulator), cases)
     if names == PLAIN[:SIZE]:
@@ -169,7 +166,7 @@ def test_facts_of_a_hostile_host_are_harmless_without_injection(emulator: Emulat
 
 
 def test_labels_of_facts_with_a_limit(emulator: Emulator, tmp_path: Path) -> None:
-    """The label of the host outside the run is unknown."""
+    """Labels of hosts outside --limit are unknown, because these hosts have no facts."""
     fleet = Fleet(Local(tmp_path, emulator), {"fact": dict(CASES["fact"])})
     for host in (1, 0):
         run = fleet.run("--limit", fleet.hosts["fact"][host], facts=True)

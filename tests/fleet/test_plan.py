@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Errors of the plan, before a client is created."""
-
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +23,7 @@ PLANS: list[tuple[dict[str, Any], str, bool]] = [
     ({}, "", True),
     (_SERVICE, _NO_SERVICE, False),
     ({**_SERVICE, "service_enabled": False}, _NO_SERVICE, False),
-    # The role restarts the service after a change, even if the service need not run.
+    # An empty state does not prevent restarts after a change, so the role still needs the service.
     ({**_SERVICE, "service_enabled": False, "service_state": ""}, _NO_SERVICE, False),
     ({"config_owner": "unknown-user"}, "the host does not know the user unknown-user.", False),
     ({"config_group": "no-such-group"}, "the host does not know the group no-such-group.", False),
@@ -86,14 +84,14 @@ def test_two_names_of_one_machine_do_not_swap_its_key(pair: Local) -> None:
     assert len(contents) == 1
     audit = pair.succeed("monitor.cloud.audit")
     assert "One machine with several names: 2." in audit.output and "monitor.cloud.rollout" not in audit.output
-    # Two agents of one machine have different paths.
+    # One machine can have two agents, if their paths differ.
     pair.host_vars["web-2"]["monitor_agent_config_path"] += ".second"
     pair.succeed()
     assert configured(pair) == {"web-1", "web-2"}
 
 
 _TAKEN = "The hosts {} and web-3 have the same label 'web-3'"
-# Columns: host with the label of web-3, --limit, options of the play.
+# Columns: the host that gets the label of web-3, the value of --limit, options of the play.
 SAME_LABEL: list[tuple[str, str, dict[str, Any]]] = [
     ("web-1", "web-1", {}),
     ("web-2", "web-1,web-2", {"use": "include_role", "role": "when: inventory_hostname != 'web-1'"}),
@@ -113,7 +111,7 @@ def test_a_label_that_another_host_of_the_inventory_has_is_refused(
 
 
 def test_nothing_is_adopted_if_hosts_may_be_unknown(single: Local) -> None:
-    """With a list of hosts as the inventory, adopt would treat the clients of all other hosts as orphans."""
+    """If the inventory is only a list of hosts, adopt would treat all other clients as clients without a host."""
     single.service.seed(labels=["web-1", "web-2"])
     single.write("web-1", text_of(single, "web-2"))
     run = single.shell("ansible-playbook -i web-1, -c local monitor.cloud.adopt")
@@ -121,7 +119,7 @@ def test_nothing_is_adopted_if_hosts_may_be_unknown(single: Local) -> None:
 
 
 def test_a_client_that_is_only_listed_is_created_anew(pair: Local) -> None:
-    """The service still lists the clients that the role deleted before."""
+    """The service still lists deleted clients."""
     pair.monitor()
     old = {client["id"] for client in pair.service.clients()}
     pair.service.configure(lists_deleted=True)

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Tests of the playbooks prune and retire."""
-
 import contextlib
 import json
 import os
@@ -32,7 +30,6 @@ _CONFIRMED = (PRUNE, *_GONE, "-e", "prune_confirm=true")
 
 @pytest.fixture
 def two(pair: Local) -> Local:
-    """Two monitored hosts, and two clients without a host."""
     pair.monitor()
     pair.service.seed(labels=["old-1", "old-2"])
     return pair
@@ -47,13 +44,13 @@ def test_prune_asks_in_a_terminal(two: Local, reply: str, deleted: list[str]) ->
     if process == 0:
         os.execve(command[0], command, {**two.environment(record), **WHOLE})
     shown, deadline = "", time.monotonic() + 120
-    # os.read raises OSError at the end of the run.
+    # os.read raises OSError when the run has ended.
     with contextlib.suppress(OSError):
         while time.monotonic() < deadline:
             if select.select([terminal], [], [], 1)[0]:
                 shown += os.read(terminal, 4096).decode()
             elif "(yes/no)" in shown:
-                # pause discards input that arrives before the question.
+                # The module pause discards input that arrives before its question.
                 os.write(terminal, f"{reply}\r".encode())
     os.close(terminal)
     assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 0, shown
@@ -150,7 +147,7 @@ def test_the_client_of_the_key_is_deleted_unless_another_host_or_user_may_own_it
     run = two.run(_RETIRE, "--limit", "web-1")
     assert "This client may belong to another user." in str(run.failures()) and run.writes() == []
     del two.group_vars["monitor_agent_audit_orphan_pattern"]
-    # The host was renamed, and a rollout created a second client.
+    # After a rename of the host, a rollout has created a second client.
     run = two.succeed(_RETIRE, "--limit", "web-1")
     assert "Deleted: old-1, web-1" in run.output and labels(two) == ["old-2", "web-2"]
 

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The role in batches, and with hosts that fail, errors that are ignored, and several states."""
-
 import sys
 
 import pytest
@@ -17,7 +15,7 @@ ROLE = "ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}"
 NOT_THE_THIRD = "{fail: , when: inventory_hostname != 'web-3'}"
 INCLUDE = "ansible.builtin.include_role: {name: monitor.cloud.monitor_agent}"
 ABSENT = "vars: {monitor_agent_state: absent}"
-# By options: the tasks that check mode runs on a host without a client.
+# Options of a run, and the tasks that check mode runs on a host without a client.
 TAGS: dict[str, set[str]] = {
     "--tags monitor_agent_config,monitor_agent_service": {CONFIGURE, RESTART},
     "--tags monitor_agent_install": set(),
@@ -52,7 +50,7 @@ def test_a_second_removal_of_some_hosts_only_keeps_the_clients_of_the_others(mon
     assert labels(monitored) == ["web-1"]
 
 
-# Columns: hosts that fail, a part of their message, tasks.
+# Columns: the hosts that fail, a part of their error, the tasks of the play.
 FAILING = [
     ({"web-1"}, "as requested", f"- {{fail: , when: inventory_hostname == 'web-1'}}\n- {ROLE}"),
     ({"web-1", "web-2"}, "run again.", f"- block: [{NOT_THE_THIRD}]\n  always: [{ROLE}]"),
@@ -70,7 +68,7 @@ def test_a_host_that_failed_gets_no_client_and_needs_no_room_in_the_plan(
     three: Local, failed: set[str], message: str, tasks: str
 ) -> None:
     three.service.set_plan("monitor-3")
-    # The plan has room for the other hosts only.
+    # The plan includes enough clients for the other hosts only.
     three.service.seed(labels=[f"other-{host}" for host in failed])
     run = three.run(three.tasks(tasks))
     messages = {event.host: str(event.result["msg"]) for event in run.events if event.status in ("failed", "ignored")}
@@ -87,7 +85,7 @@ def test_a_removal_removes_nothing_after_an_error_that_is_ignored(monitored: Loc
 
 
 def test_nothing_is_removed_in_another_account_than_was_read(monitored: Local) -> None:
-    # Web-1 selects the account, then fails. So web-2, which has another token, is the first host of the removal.
+    # web-1 selects the account, then fails. web-2 has another token, and becomes the first host of the removal.
     monitored.host_vars["web-1"] |= UNREACHABLE
     monitored.host_vars["web-2"]["monitor_agent_api_token"] = monitored.service.set_token("other")
     run = monitored.run(role_play(monitored, role=f"ignore_errors: true\n  {ABSENT}"))
@@ -95,7 +93,7 @@ def test_nothing_is_removed_in_another_account_than_was_read(monitored: Local) -
     assert [write for write in run.writes() if "web-3" not in write] == []
 
 
-# Columns by host: its state, whether it has a client before, and whether it has a file before.
+# Columns by host: monitor_agent_state, whether a client exists before, whether a file exists before.
 STATES = {
     "web-1": ("absent", True, True),
     "web-2": ("present", False, False),
@@ -122,11 +120,11 @@ def test_serial_with_too_small_a_plan_is_refused_before_the_batch_that_needs_mor
     playbook = role_play(four, play="serial: 2")
     run = four.run(playbook)
     assert (run.code, labels(four)) == (2, ["web-1", "web-2"]), run.output
-    # A batch lists the clients before it inspects hosts, and again before it creates clients.
+    # Each batch reads the list twice: before it inspects hosts, and before it creates clients.
     reads = ["list_clients", "list_clients", "get_plan"]
-    # The last call looks for a tier that is large enough.
+    # The last request searches for a tier that is large enough.
     assert sorted(run.calls()) == sorted([*reads * 2, "create_client", "create_client", "list_subscriptions"])
     assert "is too small: it includes 3 clients, and 4 are needed" in run.output
-    # Hosts that the inventory sets to be absent need no room.
+    # Hosts with monitor_agent_state absent need no client of the plan.
     four.host_vars["db-1"]["monitor_agent_state"] = four.host_vars["db-2"]["monitor_agent_state"] = "absent"
     assert four.succeed(playbook).writes() == []

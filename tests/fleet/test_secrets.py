@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""No run shows a token, a key or a code, at any verbosity and over any connection."""
-
 import dataclasses
 import json
 from collections.abc import Callable
@@ -18,7 +16,7 @@ OPERATOR_ID = 4242
 
 
 def loud(controller: Controller, **settings: str) -> dict[str, str]:
-    """Return settings of a run with a log file, new connections and a new home."""
+    """Return environment variables for a run with a log file, new SSH connections and a new ANSIBLE_HOME."""
     sockets = controller.directory / "cp"
     sockets.mkdir(mode=0o700, exist_ok=True)
     controller.group_vars["ansible_control_path_dir"] = str(sockets)
@@ -27,7 +25,7 @@ def loud(controller: Controller, **settings: str) -> dict[str, str]:
 
 
 def assert_silent(controller: Controller, *runs: Run) -> None:
-    """Assert that output, results and logs of the runs and of the hosts contain no secret."""
+    """Assert that the output, results and log of each run, and the log of each host, contain no secret."""
     secrets = secrets_of(controller.service, UNKNOWN, UNKNOWN[::-1])
     for run in runs:
         assert found_in(run.output, secrets) == []
@@ -75,7 +73,7 @@ def test_good_runs_over_ssh(controller: Controller) -> None:
 def test_a_setting_for_readable_temporary_files_does_not_count(
     controllers: Callable[..., Controller], machines: Callable[..., list[Host]]
 ) -> None:
-    """Core uses the setting if another user than root gets a file, and the host has no setfacl."""
+    """Core would use the setting to copy a file for a user other than root, on a host without setfacl."""
     terminal = f"echo 'Defaults:{USER} requiretty' >> etc/sudoers.d/{USER}; rm -f usr/bin/setfacl"
     (host,) = machines("terminal", prepare=terminal)
     controller = controllers(host)
@@ -87,7 +85,7 @@ def test_a_setting_for_readable_temporary_files_does_not_count(
     assert host.run("ls -A /etc/monitor; find /tmp /var/tmp -name 'ansible-tmp-*'") == ""
 
 
-# Each template is a mistake with KEY in place of the key. The value is a part of the message.
+# Invalid templates (KEY stands for the key), and a part of the expected error.
 MISTAKES = {
     "{{ {}[KEY] }}": "<api_key>",
     "{{ lookup(KEY) }}": "<api_key>",

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Invalid variables of the role, variables that cannot be read, and their precedence."""
-
 from typing import Any
 
 from ansible.parsing.vault import VaultLib, VaultSecret
@@ -11,7 +9,7 @@ from ansible.parsing.vault import VaultLib, VaultSecret
 from ansible_collections.monitor.cloud.tests.support.runs import PRUNE, ROLLOUT, WHOLE, Controller, Local
 from ansible_collections.monitor.cloud.tests.support.steps import configured, labels, role_play
 
-# Columns: name without its prefix, value, a part of the message of core or of the role.
+# Columns: the name without monitor_agent_, the invalid value, a part of the expected error.
 INVALID: list[tuple[str, Any, str]] = [
     ("state", "absnt", "value of monitor_agent_state must be one of: present, absent, got: absnt"),
     ("packages", {"curl": "8.5"}, "argument 'monitor_agent_packages' is of type "),
@@ -29,7 +27,7 @@ INVALID: list[tuple[str, Any, str]] = [
     ("settings", {"a": "b\nc"}, "setting 'a'"),
     ("base_url", ["https://api.example.com"], "uses another account than the first host of its batch"),
     ("api_token", "2" * 64, "uses another account than the first host of its batch"),
-    # The environment does not replace a value that fails.
+    # If a variable cannot be rendered, the role does not use the environment variable instead.
     *((name, "{{ nowhere_set }}", "nowhere_set") for name in ("base_url", "api_token", "brand", "label")),
     ("label", "ab", "The label 'ab' has 2 characters"),
     ("label", 1234, "The label 1234 of host"),
@@ -38,7 +36,7 @@ INVALID: list[tuple[str, Any, str]] = [
 
 def test_a_host_with_an_invalid_variable_fails_alone_and_gets_no_client(single: Local) -> None:
     valid, hosts = list(single.host_vars), [f"bad-{number:02}" for number in range(len(INVALID))]
-    # The first host of the run is invalid too.
+    # The first host of the run also has an invalid variable.
     single.host_vars.clear()
     single.add(*hosts, *valid)
     for host, (name, value, _reason) in zip(hosts, INVALID, strict=True):
@@ -65,7 +63,7 @@ def test_a_host_of_unknown_state_does_not_end_an_audit(pair: Local) -> None:
 
 
 def assert_nothing_is_deleted(controller: Local, *options: str) -> None:
-    """Assert that neither retire nor prune deletes the client web-two: it can be the client of the host web-2."""
+    """Assert that retire and prune keep the client web-two, because web-two can be the label of web-2."""
     controller.service.seed(labels=["web-two"])
     for playbook, given in (("retire", "labels=web-two"), ("prune", "prune_pattern=web.* prune_confirm=true")):
         run = controller.run(f"monitor.cloud.{playbook}", *options, "-e", given, **WHOLE)
@@ -82,7 +80,7 @@ _UNKNOWN = "Labels are unknown, because variables of these hosts cannot be read:
 
 
 def test_a_vault_of_other_hosts(pair: Local) -> None:
-    """Hosts of two groups have two vaults. The run has the password of dev only, so the label of web-2 is unknown."""
+    """Each group has a vault. The run has only the password of the group dev, so the label of web-2 is unknown."""
     pair.service.seed(labels=["web-9"])
     (pair.directory / "group_vars").mkdir()
     for name, text in {"dev": "of_dev: dev-only\n", "prod": "monitor_agent_label: web-two\n"}.items():
@@ -109,7 +107,7 @@ def test_no_client_is_deleted_if_the_label_of_a_host_is_in_a_vault(pair: Local) 
     assert_nothing_is_deleted(pair)
 
 
-# Sudo drops the environment with the token. The controller has no sshd, and no Python at this path.
+# On the controller these variables would fail: no sshd, no Python at this path, and sudo removes the token.
 FOR_HOSTS = ("-e", "ansible_connection=ssh ansible_python_interpreter=/nowhere/python ansible_become=true")
 
 

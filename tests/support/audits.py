@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Functions that make inspected hosts, accounts and reports for tests of audits."""
-
 from collections.abc import Collection, Iterable
 from typing import Any
 
@@ -23,7 +21,7 @@ TIERS: tuple[dict[str, Any], ...] = tuple(
     for size, price in ((3, 10.0), (10, 20), (40, 60.5))
 )
 TIME = "2026-01-02T03:04:05Z"
-# The actual and the expected owner, group and mode of a file.
+# The actual and the expected value of each attribute of a file.
 _PERMISSIONS = {"owner": ("app", "root"), "group": ("app", "adm"), "mode": ("0644", "0600")}
 
 
@@ -49,7 +47,7 @@ def report(
     inspections: Iterable[Host], known: Account, inventory: Iterable[str] = (), orphan_pattern: str = ".*",
     absent: Collection[str] = (),
 ) -> Report:  # fmt: skip
-    """Return the report of an audit. ``inventory``: hosts that are not inspected."""
+    """Return the report of an audit. ``inventory``: more hosts, which are not inspected."""
     hosts = list(inspections)
     labels = {host: host for host in [*(host.host for host in hosts), *inventory]}
     return audit(hosts, known, labels, generated_at=TIME, orphan_pattern=orphan_pattern, absent=absent)

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A certificate authority of the tests, its valid certificate, and invalid certificates."""
-
 import datetime
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,15 +9,15 @@ from typing import Any
 
 import trustme
 
-# No name server knows this name. The proxies of the tests know its address.
+# Only the proxies of the tests can resolve this name.
 HOST = "api.example.test"
 Files = tuple[str, str]
-# The file of an authority, and certificates by their defect.
+# Path of the authority, and files of certificates by name, for example "expired".
 Kinds = tuple[str, Mapping[str, Files]]
 
 
 def loopback(directory: Path) -> Files:
-    """Return the paths of a certificate with its authority, and of its key."""
+    """Return the path of a certificate for this machine, and the path of its key."""
     authority = trustme.CA()
     return _kept(directory / "loopback", authority.issue_cert("127.0.0.1", "localhost"), authority)
 

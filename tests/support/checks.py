@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Assertions for each run with a fault, and the counts for the table in docs/testing.md."""
+"""Assertions after each run, and counts for the table in docs/testing.md."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from ansible_collections.monitor.cloud.tests.support.tasks import Result, go
 COLUMNS = ("faults", "runs", "converged", "duplicates", "leaks", "tracebacks")
 COUNTS: dict[str, Counter[str]] = {}
 
-# `make soak` runs long forms of tests, `make test` runs short forms.
+# `make soak` runs tests with more examples than `make test`.
 SOAK = os.environ.get("SOAK") == "1"
 
 
@@ -26,7 +26,7 @@ def short_or_long(short: int, long: int) -> int:
 
 
 def tally(**numbers: int) -> None:
-    """Add numbers to columns of the table, in the row of the file of the test."""
+    """Add numbers to the row of the current test file in the table."""
     part = Path(os.environ["PYTEST_CURRENT_TEST"].partition("::")[0]).stem.removeprefix("test_").replace("_", " ")
     COUNTS.setdefault(part, Counter()).update(numbers)
 

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Code blocks of pages in Markdown and reStructuredText, and strings in YAML values."""
-
 import dataclasses
 import re
 import textwrap
@@ -22,7 +20,7 @@ _NAME = re.compile(r"# (\S+)\n")
 
 @dataclasses.dataclass(frozen=True)
 class Block:
-    """A code block. The first line of a page has the number 1."""
+    """A code block of a page. ``line`` counts from 1."""
 
     page: Path
     line: int
@@ -31,13 +29,12 @@ class Block:
 
     @property
     def file(self) -> str | None:
-        """Return the path in the comment of the first line, or None."""
+        """Return the path from the comment in the first line of the block, or None."""
         name = _NAME.match(self.text)
         return name[1] if name else None
 
     @property
     def commands(self) -> list[tuple[str, list[str]]]:
-        """Return the commands of the block, each with the lines of its output."""
         commands: list[tuple[str, list[str]]] = []
         for line in self.text.replace("\\\n", "\\\0").splitlines():
             if line.startswith("$ "):

@@ -2,10 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Fork runs of Ansible from a process that has imported ansible-core. This saves half of their time.
+"""Fork each run of Ansible from a server process that has imported ansible-core. A run then takes half the time.
 
-Each set of settings of ansible-core has a process. The process does not import this collection, and reads no playbook,
-inventory or variable.
+Each set of settings has its own server. A server does not import this collection, and reads no playbook or inventory.
 """
 
 import atexit
@@ -22,9 +21,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-# The modules of ansible.cli by the name of the program.
+# Names of programs, and their modules in ansible.cli.
 PROGRAMS = {"ansible": "adhoc", "ansible-inventory": "inventory", "ansible-playbook": "playbook"}
-# Each run needs these plugins and modules of ansible-core. Importing them first saves a quarter of the time.
+# Plugins and modules that each run needs. An import before the fork saves a quarter of the time.
 _ALL_OF = ("become", "connection", "inventory", "shell")
 _PLUGINS = {"cache": ["memory"], "callback": ["default", "junit", "minimal", "oneline", "tree"], "strategy": ["linear"]}
 _MODULES = (
@@ -35,10 +34,10 @@ _MODULES = (
     "cryptography.hazmat.primitives.ciphers.aead",
     "requests",
 )
-# Each process takes about 80 MB.
+# Number of servers that stay alive. Each server uses about 80 MB.
 _KEPT = 4
 _LONGEST_START = 120.0
-# Ansible reads these variables in a run, not at import.
+# Prefixes of variables that Ansible reads during a run, not during the import.
 _OF_A_RUN = ("MONITOR_", "FLEET_", "PYTEST_")
 
 Settings = tuple[str, ...]
@@ -47,8 +46,7 @@ Settings = tuple[str, ...]
 class ForkServer:
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._process = subprocess.Popen(
-            # The directory of this file has modules with names of the standard library. With -I in place of -P,
-            # coverage does not measure the forks.
+            # -P and -I ignore the modules beside this file, such as secrets.py. With -I, coverage misses the forks.
             [sys.executable, "-P" if sys.version_info >= (3, 11) else "-I", __file__],
             env=environment,
             stdin=subprocess.PIPE,
@@ -83,11 +81,10 @@ _servers: dict[Settings, ForkServer] = {}
 
 
 def run(command: Sequence[str], directory: Path, environment: Mapping[str, str], seconds: float) -> tuple[int, str]:
-    """Run a program, and return its exit code and its output."""
     config = Path(environment["ANSIBLE_CONFIG"]).read_text(encoding="utf-8")
     lasting = {name: value for name, value in environment.items() if not name.startswith(_OF_A_RUN)}
     settings = (config, *(f"{name}={value}" for name, value in sorted(lasting.items())))
-    # The server in use moves to the end. The first servers are stopped.
+    # Move the server to the end of the dictionary. Stop the servers that no run has used for the longest time.
     server = _servers.pop(settings, None) or ForkServer(lasting)
     _servers[settings] = server
     for old in list(_servers)[:-_KEPT]:
@@ -103,12 +100,12 @@ def run(command: Sequence[str], directory: Path, environment: Mapping[str, str],
 
 
 def serve() -> None:
-    """Fork a process for each line of the standard input, and write its exit code."""
+    """Fork a process for each line of standard input, and print the exit code of the process."""
     cli = importlib.import_module("ansible.cli")
     programs = {name: importlib.import_module(f"ansible.cli.{module}") for name, module in PROGRAMS.items()}
     loaders = importlib.import_module("ansible.plugins.loader")
     loaders.init_plugin_loader()
-    # Each program calls this function again. A second call would warn.
+    # Each program calls init_plugin_loader again. A second call would print a warning.
     cli.init_plugin_loader = lambda *_paths: None  # type: ignore[attr-defined]
     for name in _MODULES:
         importlib.import_module(name)
@@ -129,7 +126,7 @@ def serve() -> None:
 
 
 def _compile_collection() -> None:
-    """Compile the files of the collection. Core compiles them in each run, for a tenth of its time."""
+    """Compile the collection before the fork, because the compilation takes a tenth of the time of a run."""
     finder = importlib.import_module("ansible.utils.collection_loader._collection_finder")
     finder.compile = functools.cache(compile)  # type: ignore[attr-defined]
     plugins = Path(__file__).parents[2] / "plugins"
@@ -149,7 +146,7 @@ def _become(arguments: list[str], directory: str, environment: dict[str, str], o
         os.dup2(nothing.fileno(), 0)
         os.dup2(written.fileno(), 1)
         os.dup2(written.fileno(), 2)
-    # All forks share the packed modules of the server. Only the server removes its temporary directory.
+    # All forks share the module archives in a temporary directory. Only the server removes the directory.
     atexit._clear()
     constants = importlib.import_module("ansible.constants")
     packed = os.path.join(constants.DEFAULT_LOCAL_TMP, "ansiballz_cache")

@@ -17,10 +17,10 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import host_f
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.host_file import Completed, HostFile
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import Desired
 
-# This name begins like an option, ends with a space, and contains syntax of shells, globs and tools.
+# A file name that begins like an option, ends with a space, and contains syntax of shells, globs and tools.
 NAME = "-dash with space, it's $HOME;b quo\"te * !x!! a\\b \\c tilde~=x [a-z]? \\0101 space at the end "
 DASH = ("dash",)
-# Systems can have these shells as /bin/sh.
+# Each of these shells can be /bin/sh on a host.
 SHELLS = {
     "dash": ["dash"],
     "bash": ["bash", "--posix"],
@@ -45,7 +45,7 @@ def in_shell(
 
 
 def run_script(script: str, shell: Sequence[str] = DASH, tools: Path | None = None, **environment: str) -> Completed:
-    """Run a script from standard input. PATH begins with the directory ``tools``."""
+    """Run a script from standard input. The directory ``tools`` is the first in PATH."""
     path = {"PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"} if tools else {}
     return _run([*shell, "-s"], script.encode("utf-8", "surrogateescape"), {**path, **environment})
 
@@ -75,7 +75,6 @@ def change(
     backup: bool = False,
     **options: Any,
 ) -> str:
-    """Write or remove a file, and return the problem or an empty string."""
     script = host_file.change_script(Desired(str(path), data, **options), backup=backup)
     return host_file.problem_of(run_script(script, shell, tools))
 

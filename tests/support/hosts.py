@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Hosts of tests: each has an `sshd` on loopback, and namespaces for mounts and processes. They need root.
+"""Test hosts: each host has an `sshd` on loopback, and namespaces for mounts and processes. Test hosts need root.
 
-The root of a host is an overlay in memory over the root of this machine, so tests can write /etc/monitor/agent.conf.
+The root directory of a host is an overlay in memory, so tests can write /etc/monitor/agent.conf.
 """
 
 import contextlib
@@ -34,7 +34,7 @@ grep -q '^{USER}:' etc/group || echo '{USER}:x:4242:' >> etc/group
 chown -R 4242:4242 home/{USER}
 echo '{USER} ALL=(ALL) NOPASSWD: ALL' > etc/sudoers.d/{USER}; chmod 440 etc/sudoers.d/{USER}
 touch {HOST_FILE}"""
-# The host has no package lists, because tasks would read them for seconds.
+# The script removes package lists, because tasks need seconds to read the lists.
 _START = """set -e
 mount --make-rprivate /
 mount -t tmpfs -o mode=755 tmpfs {fs}
@@ -74,7 +74,7 @@ class Host:
     messages: list[str] = dataclasses.field(default_factory=list)
 
     def __post_init__(self) -> None:
-        # Programs block until a process reads their messages.
+        # A program on the host blocks until the test reads its syslog message.
         if self.log:
             threading.Thread(target=self._listen, args=[self.log], daemon=True).start()
 
@@ -87,7 +87,7 @@ class Host:
 
     def run(self, command: str, *, check: bool = True, data: str = "") -> str:
         """Run a shell command on the host without ssh, and return its output."""
-        # A host that did not start still has the root of this machine. Run no command there.
+        # If the host did not start, the command would change files of this machine, so check for HOST_FILE.
         guarded = f"[ -e /{HOST_FILE} ] || exit 97\n{command}"
         enter = [*self.enter, "sh", "-c", guarded]
         done = subprocess.run(enter, input=data, capture_output=True, text=True, check=False, timeout=120)
@@ -101,18 +101,17 @@ class Host:
 
     @property
     def first_process(self) -> int:
-        """Return the process id of the first process of the host on this machine."""
+        """Return the process id, on this machine, of the first process of the host."""
         return only_child(self.process.pid)
 
     def read(self, path: str = CONFIG) -> str | None:
         return self.run(f"[ ! -e '{path}' ] || {{ echo; cat '{path}'; }}")[1:] or None
 
     def write(self, text: str, path: str = CONFIG, mode: str = "0600") -> None:
-        # Command lines must contain no key, so the text is standard input.
+        # Other users can see command lines, so the text, which can contain a key, is standard input.
         self.run(f"mkdir -p $(dirname '{path}'); (umask 077; cat > '{path}'); chmod {mode} '{path}'", data=text)
 
     def facts(self, path: str = CONFIG) -> str:
-        """Return type, permissions, owner and group of a path in one line."""
         return self.run(f"stat -c '%F %a %U %G' '{path}'", check=False).strip()
 
     def reset(self) -> None:
@@ -135,13 +134,12 @@ def only_child(process: int) -> int:
 
 
 def in_namespaces(command: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
-    """Start a program that ends with the tests, even if the tests are killed."""
+    """Start a program that stops when the tests stop, even if the tests are killed."""
     with log.open("wb") as output:
         return subprocess.Popen([*KILLED_WITH_TESTS, *command], stdin=subprocess.DEVNULL, stdout=output, stderr=output)
 
 
 def missing() -> str | None:
-    """Return the reason why this machine cannot start hosts, or None."""
     if os.geteuid() != 0:
         return "hosts with file systems of their own need root"
     absent = [tool for tool in (SSHD, "ssh", "sudo", "unshare", "nsenter") if shutil.which(tool) is None]
@@ -158,13 +156,13 @@ def make_keys(directory: Path) -> Path:
 
 
 def next_address() -> str:
-    """Return a loopback address that no other process of tests uses, even in another container."""
+    """Return a loopback address that no other test process uses, even a process in another container."""
     process = os.getpid()
     return f"127.{128 + process // 256 % 128}.{process % 256}.{next(_numbers)}"
 
 
 def start(names: Sequence[str], directory: Path, keys: Path, prepare: str = "") -> list[Host]:
-    """Start hosts at once, and wait until they accept connections."""
+    """Start hosts in parallel, and wait until all hosts accept connections."""
     hosts = [_start(name, next_address(), directory, keys, prepare) for name in names]
     for host in hosts:
         wait(host)
@@ -192,7 +190,6 @@ def free_port(address: str) -> int:
 
 
 def until(condition: Callable[[], object], problem: str, seconds: float = 120.0, pause: float = 0.05) -> None:
-    """Wait for a condition, and fail the test after a time."""
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, f"after {seconds} s: {problem}"

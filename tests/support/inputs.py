@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Unexpected values for responses and options, and calls of each module."""
-
 import copy
 import importlib
 import json
@@ -32,7 +30,7 @@ Path = tuple[str | int, ...]
 
 
 def examples(short: int, long: int) -> settings:
-    """Return settings of hypothesis. The long form has new examples in each run."""
+    """Return settings of hypothesis. Only `make soak` has new examples in each run."""
     return settings(
         max_examples=short_or_long(short, long),
         derandomize=not SOAK,
@@ -66,7 +64,7 @@ def info_module(noun: str) -> Any:
     return MODULES.get(f"{noun}_info") or MODULES[f"monitor_{noun}_info"]
 
 
-# Columns by call: module, options, method and last word of the request whose response a test replaces.
+# Columns by call: the module, its options, the method and last path segment of the request that a test replaces.
 CALLS: dict[str, tuple[Any, dict[str, Any], tuple[str, str]]] = {
     "list, register": (monitor_clients, {"labels": ["web1", "web9"]}, ("GET", "clients")),
     "list, prune": (
@@ -95,7 +93,7 @@ CALLS: dict[str, tuple[Any, dict[str, Any], tuple[str, str]]] = {
         ("GET", "availability"),
     ),
 }
-# The contract has resources that no code of the tests names.
+# The API description can contain more resources. Add calls for each resource.
 for _noun, _rows in contract_examples().items():
     CALLS[f"{_noun}s"] = (info_module(_noun), {}, ("GET", f"{_noun}s"))
     CALLS[_noun] = (info_module(_noun), {"id": _rows[0]["id"]}, ("GET", _rows[0]["id"]))
@@ -121,7 +119,6 @@ def value_paths(value: Any, path: Path = ()) -> Iterator[Path]:
 
 
 def replaced(value: Any, path: Path, new: Any) -> Any:
-    """Return a copy with another value at the path."""
     if not path:
         return new
     result = copy.copy(value)

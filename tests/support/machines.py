@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Debian machines of tests, with systemd, sshd on loopback, and an agent that reports to the emulator.
+"""Debian machines for tests, with systemd, sshd on loopback, and an agent that reports to the emulator.
 
-A machine is a container of systemd-nspawn. Its root is an overlay over an image that is built once.
+A machine is a systemd-nspawn container. Its root directory is an overlay over an image that all machines share.
 """
 
 import contextlib
@@ -24,16 +24,16 @@ from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG, Host, 
 from ansible_collections.monitor.cloud.tests.support.runs import Controller
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
-# With CI=true, a skipped test is a failure, except for this reason: CI cannot install another kernel.
+# If CI=true, a skipped test is a failure, except with this reason, because CI cannot install another kernel.
 NO_CONTAINERS = "this machine boots no container"
 SERVICE = "monitor-agent"
 UNIT = f"/etc/systemd/system/{SERVICE}.service"
-# Tests remove or mask the unit, so each machine has a copy.
+# A copy of the unit, because tests remove or mask the unit.
 _SAVED = f"/usr/share/{SERVICE}.service"
 _IMAGE = CHECKOUT / ".cache" / "machine"
-# Modules of Ansible need more of Python than python3-minimal has.
+# Modules of Ansible need parts of Python that python3-minimal does not contain.
 _PACKAGES = "systemd,systemd-sysv,dbus,openssh-server,python3,python3-apt,python3-debian,sudo"
-# The build in memory takes half the time. It uses the apt settings of this machine, without their hooks.
+# The build in memory (/run) takes half the time. The build uses the apt settings of this machine, without hooks.
 _BUILD = f"""set -e
 rm -rf {{root}}
 mount -t tmpfs tmpfs /run
@@ -59,7 +59,7 @@ while True:
         print(error, flush=True)
     time.sleep(0.5)
 """
-# Tests restart the agent more than five times in ten seconds, which is the limit of systemd.
+# Tests restart the agent more often than the limit of systemd: five times in ten seconds.
 _UNIT = f"""[Unit]
 StartLimitIntervalSec=0
 ConditionPathExists={CONFIG}
@@ -72,7 +72,7 @@ _SSHD = """Port {port}
 ListenAddress {address}
 MaxSessions 100
 """
-# /run and /tmp are private, because systemd-nspawn leaves files there if it is killed.
+# /run and /tmp are private file systems, because a killed systemd-nspawn leaves files in both directories.
 _START = """set -e
 mount --make-rprivate /
 mount -t tmpfs -o mode=755 tmpfs /run
@@ -129,13 +129,12 @@ class Machine(Host):
 
 
 def missing() -> str | None:
-    """Return the missing tools that machines need, or None."""
     absent = [tool for tool in ("mmdebstrap", "systemd-nspawn") if shutil.which(tool) is None]
     return f"{' and '.join(absent)} not installed" if absent else None
 
 
 def image() -> Path:
-    """Return the root of the image. Build it in a minute or two if the packages or the sources are new."""
+    """Return the root directory of the image. If packages or sources are new, first build the image (1-2 minutes)."""
     # The mode 0700 keeps other users away from the setuid programs of the image.
     _IMAGE.mkdir(mode=0o700, parents=True, exist_ok=True)
     root, made_of = _IMAGE / "root", _IMAGE / "made-of"
@@ -174,7 +173,7 @@ def cannot_boot(directory: Path) -> str | None:
 
 @contextlib.contextmanager
 def running(names: Sequence[str], directory: Path, keys: Path, service: Emulator) -> Iterator[list[Machine]]:
-    """Boot machines at once, and stop them at the end of the ``with`` statement."""
+    """Boot machines in parallel, and stop the machines at the end of the ``with`` statement."""
     machines: list[Machine] = []
     try:
         machines += [_start(name, hosts.next_address(), directory, keys, service) for name in names]
@@ -200,7 +199,7 @@ def _start(name: str, address: str, directory: Path, keys: Path, service: Emulat
 
 
 def reporting(controller: Controller) -> dict[str, str | None]:
-    """Return, by machine, the client of the next report of its agent, or None if no client has the key."""
+    """Return the client in the next report of each machine, or None if no client has the key."""
     controller.service.clear_reports()
     expected = {host.name for host in controller.hosts.values()}
     until(lambda: expected <= controller.service.reports().keys(), f"not all of {expected} report")
@@ -221,7 +220,7 @@ def _launch(name: str, address: str, directory: Path, prepare: str = "", options
 
 
 def _groups(address: str) -> list[Path]:
-    """Return the control groups of a machine, which systemd needs. Remove groups of tests that were killed."""
+    """Return the control groups of a machine. Remove the control groups of tests that were killed."""
     hierarchies = [Path("/sys/fs/cgroup", name) for name in ("", "unified", "systemd")]
     writable = [path for path in hierarchies if (path / "cgroup.procs").exists()]
     for path in writable:
@@ -232,6 +231,6 @@ def _groups(address: str) -> list[Path]:
 
 
 def _removed(group: Path) -> bool:
-    """Try to remove a control group. This fails until its processes have ended."""
+    """Try to remove a control group. The removal fails until the processes of the group have ended."""
     command = ["find", str(group), "-depth", "-type", "d", "-delete"]
     return not group.exists() or not subprocess.call(command, stderr=subprocess.DEVNULL, timeout=10)

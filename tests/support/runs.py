@@ -31,7 +31,7 @@ from ansible_collections.monitor.cloud.tests.support import fork_server
 from ansible_collections.monitor.cloud.tests.support.hosts import Host, until
 
 CORE = tuple(int(number) for number in __version__.split(".")[:2])
-# Names of hosts. Before ansible-core 2.19, core renders names that are templates (SECURITY.md).
+# Host names that look like templates. Before ansible-core 2.19, core would render templates (SECURITY.md).
 TEMPLATES = ("web{{ 7*7 }}", "web{% x %}") if CORE >= (2, 19) else ("web( 7*7 )", "web(% x %)")
 ANSIBLE_PLAYBOOK = Path(sys.executable).parent / "ansible-playbook"
 CALLBACKS = Path(__file__).parent / "callbacks"
@@ -42,19 +42,19 @@ ROLLOUT = "monitor.cloud.rollout"
 # The verbose output contains this line for each module that core executes.
 EXECUTED = "Using module file"
 PRUNE = "monitor.cloud.prune"
-# Variables of a host that is unreachable: nothing listens at port 1.
+# Variables of an unreachable host: no server listens on port 1.
 UNREACHABLE = {"ansible_connection": "ssh", "ansible_host": "127.0.0.1", "ansible_port": 1}
-# The playbook prune needs this setting.
+# The playbook prune requires this setting.
 WHOLE = {"ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "true"}
 _LONGEST = 300.0
 _FACTS = operator.attrgetter("st_mode", "st_uid", "st_gid", "st_size", "st_mtime_ns")
-# Hosts in the cache of facts, by service manager.
+# Hosts with cached facts, by service manager.
 _with_facts: dict[str, set[str]] = collections.defaultdict(set)
 
 
 @functools.cache
 def _home() -> Path:
-    """Make the home of Ansible. All controllers share this home, because a fork server has one home."""
+    """Create ANSIBLE_HOME. All controllers share the directory, because a fork server cannot change ANSIBLE_HOME."""
     home = Path(tempfile.mkdtemp(prefix="ansible-"))
     atexit.register(shutil.rmtree, home, ignore_errors=True)
     (home / "ansible.cfg").touch()
@@ -73,15 +73,13 @@ class Event:
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-    """Exit code, output and results of a run, and the requests that the service got during the run."""
-
     code: int
     output: str
     events: list[Event]
     requests: list[dict[str, t.Any]]
 
     def of(self, task: str) -> dict[str, Event]:
-        """Return, by host, the results of tasks whose name ends with ``task``."""
+        """Return the result of each host for the task whose name ends with ``task``."""
         return {event.host: event for event in self.events if event.task.endswith(task) and event.status != "skipped"}
 
     def statuses(self, task: str = CONFIGURE) -> dict[str, str]:
@@ -101,8 +99,6 @@ class Run:
 
 
 class Controller:
-    """An inventory of hosts, a service, and settings of Ansible."""
-
     def __init__(self, directory: Path, keys: Path, service: Emulator, hosts: Sequence[Host]) -> None:
         self.directory = directory
         self.service = service
@@ -111,7 +107,7 @@ class Controller:
         self.host_vars: dict[str, dict[str, t.Any]] = {}
         self.group_vars: dict[str, t.Any] = {"ansible_user": "root", "monitor_agent_service": ""}
         self._facts: dict[str, str] = {}
-        # Tests share open connections. This saves a third of their time.
+        # Tests share open SSH connections, which saves a third of the time.
         self._sockets = keys.parent / "cp"
         self._sockets.mkdir(mode=0o700, exist_ok=True)
 
@@ -133,7 +129,7 @@ class Controller:
         return path
 
     def with_facts(self, service_manager: str) -> None:
-        """Cache the facts that core needs for a restart. Core would gather them in 0.4 s for each host and run."""
+        """Cache the facts that core needs for a restart. Gathering these facts takes 0.4 s for each host and run."""
         directory = _home() / f"facts-{service_manager}"
         self._facts = {"ANSIBLE_CACHE_PLUGIN": "jsonfile", "ANSIBLE_CACHE_PLUGIN_CONNECTION": str(directory)}
         if unknown := sorted(self.hosts.keys() - _with_facts[service_manager]):
@@ -149,14 +145,14 @@ class Controller:
         return str(path)
 
     def tasks(self, text: str, *, play: str = "") -> str:
-        """Write a playbook with these tasks, and return its path. ``play`` has keywords of the play."""
+        """Write a playbook with these tasks, and return its path. ``play`` contains more keywords of the play."""
         head = f"- hosts: all\n  gather_facts: false\n  {play}\n  tasks:\n"
         return self.play(head + textwrap.indent(textwrap.dedent(text), "    "))
 
     def start(
         self, playbook: str, *options: str, errors: int = subprocess.STDOUT, **environment: str
     ) -> tuple[subprocess.Popen[str], Path]:
-        """Start a run in a new process, so that a test can kill the run. Return the process and its record."""
+        """Start a run in a new process, so that a test can kill the run. Return process and record."""
         record, none, pipe = self._next_record(), subprocess.DEVNULL, subprocess.PIPE
         settings, command = {**self.environment(record), **environment}, self._command(playbook, options)
         return subprocess.Popen(
@@ -179,17 +175,16 @@ class Controller:
         return Run(code, output, [Event(**json.loads(line)) for line in lines], self.service.requests())
 
     def run(self, playbook: str = ROLLOUT, *options: str, **environment: str) -> Run:
-        """Run a playbook to its end, and return the results with the requests of this run only."""
+        """Run a playbook, and return its results and the requests of this run."""
         return self._run(self._command(playbook, options), environment)
 
     def succeed(self, playbook: str = ROLLOUT, *options: str, **environment: str) -> Run:
-        """Run a playbook, and assert that the run has no failure."""
         run = self.run(playbook, *options, **environment)
         assert run.code == 0, run.output
         return run
 
     def shell(self, command: str, **environment: str) -> Run:
-        """Run a command line of a user. A shell splits the line into words."""
+        """Run a command line as a user types it. A shell splits the line into words."""
         path, split = {"PATH": os.environ["PATH"]}, ["sh", "-c", f"printf '%s\\0' {command}"]
         words = subprocess.check_output(split, cwd=self.directory, env=path, stdin=subprocess.DEVNULL, timeout=60)
         program, *arguments = os.fsdecode(words).split("\0")[:-1]
@@ -211,10 +206,9 @@ class Controller:
         return record
 
     def environment(self, record: Path) -> Mapping[str, str]:
-        """Return the environment of a run that writes its results to the file ``record``."""
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(("ANSIBLE_", "MONITOR_"))}
         shared, config = _home(), self.directory / "ansible.cfg"
-        # Coverage writes the data of a worker after its last result. So core must wait before it kills the worker.
+        # A worker writes coverage data after its last result, so core must wait before it kills the worker.
         waits = {"ANSIBLE_WORKER_SHUTDOWN_POLL_COUNT": "600"} if "COVERAGE_RUN" in os.environ else {}
         ssh = "-o ControlMaster=auto -o ControlPersist=120s -o UserKnownHostsFile=/dev/null -o StrictHostKeyChecking=no"
         return {
@@ -235,7 +229,7 @@ class Controller:
 
 
 class Local(Controller):
-    """A controller whose hosts are directories of this machine, without SSH."""
+    """A controller without SSH: each host is a directory of this machine."""
 
     def __init__(self, directory: Path, service: Emulator, *names: str) -> None:
         super().__init__(directory, _home() / "keys", service, [])
@@ -247,7 +241,7 @@ class Local(Controller):
             self.host_vars[name] = {"ansible_connection": "local", "monitor_agent_config_path": path}
 
     def executing(self) -> dict[str, t.Any]:
-        """Return variables of a host with become, so that core executes modules. The become program keeps the user."""
+        """Return variables with become, so that core executes modules on the host. The user stays the same."""
         program = self.directory / "become"
         program.write_text('#!/bin/sh\nwhile [ "$1" != /bin/sh ]; do shift; done\nexec "$@"\n', encoding="utf-8")
         program.chmod(0o755)
@@ -283,18 +277,18 @@ class Local(Controller):
         return {host: self.read(host) for host in self.host_vars}
 
     def expected(self, host: str) -> str | None:
-        """Return the desired content of the file of a host, or None if the host has no client."""
+        """Return the expected file content of a host, or None if the host has no client."""
         return texts(self.service.clients()).get(self.label(host))
 
 
 def texts(clients: Iterable[Mapping[str, t.Any]]) -> dict[str, str]:
-    """Return, by label of the client, the content of the default template of the role."""
+    """Return the default file content of each client, by label."""
     form = "install_code={install_code}\napi_key={api_key}\n"
     return {client["label"]: form.format(**client) for client in clients}
 
 
 def kill_all(record: Path) -> None:
-    """Kill all processes of a run. Their environment contains the path of the record."""
+    """Kill all processes whose environment contains the path of the record."""
     variable = f"FLEET_RECORD={record}\0".encode()
 
     def killed() -> bool:

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Find secrets in output, in arguments of processes, and in files that other users can read."""
-
 import base64
 import contextlib
 import os
@@ -22,15 +20,13 @@ _PAUSE = 0.02
 
 
 def plain_secrets(service: Any) -> list[str]:
-    """Return all tokens, keys and codes of an emulator, or of an :class:`Account`."""
     keys = [str(client[field]) for client in service.clients() for field in ("api_key", "install_code")]
     return [*service.tokens.values(), *keys]
 
 
 def secrets_of(service: Emulator, *others: str) -> list[str]:
-    """Return all secrets, plain and in base64."""
     plain = [*plain_secrets(service), *others]
-    # The first and last digits depend on the characters beside the secret.
+    # In base64, the first and last characters depend on the text beside the secret, so leave them out.
     shifted = (b"\0" * offset + secret.encode() for secret in plain for offset in range(3))
     return [*plain, *(base64.b64encode(text).decode()[4:-4] for text in shifted)]
 
@@ -40,7 +36,7 @@ def found_in(text: str, secrets: Sequence[str]) -> list[str]:
 
 
 class Watch:
-    """A repeated search for secrets. ``problems`` names the file or process of each secret that others could read."""
+    """Search repeatedly for secrets. ``problems``: files and processes in which others can read a secret."""
 
     def __init__(self, service: Emulator, directories: Sequence[Path], strangers: Sequence[int]) -> None:
         self.problems: set[str] = set()
@@ -84,7 +80,7 @@ class Watch:
 def watching(
     service: Emulator, hosts: Sequence[Host], directories: Sequence[Path], strangers: Sequence[int]
 ) -> Iterator[Watch]:
-    """Watch processes, and directories of the controller and of the hosts, while the block runs."""
+    """Watch processes and directories of the controller and of the hosts, while the ``with`` block runs."""
     roots = [Path(f"/proc/{host.first_process}/root") for host in hosts]
     own = [root / name for root in roots for name in ("etc/monitor", "tmp", "var/tmp", "root", "home", "opt/agent")]
     watch = Watch(service, [*directories, *own], strangers)
@@ -94,7 +90,7 @@ def watching(
         while not ended.is_set():
             begun = time.monotonic()
             watch.scan()
-            # The watched runs get two thirds of the processor time.
+            # Sleep twice as long as a scan takes, so the watched runs get two thirds of the processor time.
             time.sleep(max(_PAUSE, 2 * (time.monotonic() - begun)))
 
     thread = threading.Thread(target=repeat)

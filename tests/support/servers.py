@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A service and a proxy of sockets that keep every byte that they receive."""
+"""A test service and a test proxy that record every byte that they receive."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from ansible_collections.monitor.cloud.tests.emulator import catalogue
 from ansible_collections.monitor.cloud.tests.emulator.contract import examples
 
 Reply = tuple[int, Mapping[str, str], bytes]
-# The type of the fixture `opened`, which opens a listener until the end of the test.
+# The fixture `opened` has this type. The fixture opens a listener, and stops the listener at the end of the test.
 Open = Callable[..., Any]
-# The client takes this address for another machine.
+# For the collection, this address belongs to another machine, because it is not 127.0.0.1.
 OTHER_HOST = "127.0.0.2"
 PASSWORD = "netrc-or-proxy-password"
 
@@ -40,7 +40,7 @@ class Request:
 
 
 class Listener:
-    """A server at a new port. ``respond`` returns the reply to a request, or None to end the connection."""
+    """A server on a new port. ``respond`` returns the reply to a request, or None to end the connection."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class Listener:
             threading.Thread(target=self._serve, args=(plain,), daemon=True).start()
 
     def _serve(self, plain: socket.socket) -> None:
-        # A client closes the connection if it does not trust the certificate.
+        # A client that does not trust the certificate closes the connection.
         with contextlib.suppress(OSError), plain:
             plain.settimeout(60)
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -90,7 +90,6 @@ class Listener:
                 pass
 
     def converse(self, connection: socket.socket, request: Request) -> bool:
-        """Respond to a request, and return whether the connection stays open."""
         reply = self._reply_to(request)
         if reply is None:
             return False
@@ -104,7 +103,7 @@ class Listener:
         data = b""
         while b"\r\n\r\n" not in data:
             data += self._more(connection)
-            # A handshake of TLS begins with \x16.
+            # A TLS handshake begins with \x16, and is not HTTP.
             if not data or data.startswith(b"\x16"):
                 return None
         head, _empty, body = data.partition(b"\r\n\r\n")
@@ -126,7 +125,7 @@ class Listener:
 
 
 class Proxy(Listener):
-    """A proxy for tunnels and plain HTTP. It connects to ``upstream``, whatever host a client names."""
+    """A proxy for tunnels and plain HTTP. The proxy always connects to ``upstream``, for any requested host."""
 
     def __init__(self, upstream: tuple[str, int], **options: Any) -> None:
         super().__init__(lambda dummy: None, **options)
@@ -144,7 +143,7 @@ class Proxy(Listener):
         return False
 
     def _pass_on(self, client: socket.socket, service: socket.socket) -> None:
-        """Pass data on until one side ends. Two threads must not use a TLS connection at once."""
+        """Forward data until one side closes. Two threads cannot share a TLS connection."""
         while True:
             buffered = isinstance(client, ssl.SSLSocket) and client.pending()
             readable = [client] if buffered else select.select([client, service], [], [], 60)[0]
@@ -166,10 +165,7 @@ def as_json(value: Any, status: int = 200, **headers: str) -> Reply:
 
 
 class Account:
-    """A service with one client, with the attributes of an emulator that tests use.
-
-    ``overrides`` has other replies, by method and last segment of the path that is not a number.
-    """
+    """A service with one client. Keys of ``overrides``: the method, and the last path segment that is not a number."""
 
     TOKEN = "tok-0123456789abcdef-SECRET"
     CLIENT: Mapping[str, Any] = {

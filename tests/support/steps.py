@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Steps of tests with playbooks, and the states that they compare."""
-
 import dataclasses
 import json
 from collections.abc import Collection
@@ -24,7 +22,7 @@ class Steps:
 
 
 def converge(controller: Controller, playbook: str = ROLLOUT, *options: str, changes: Collection[str]) -> Steps:
-    """Assert that check mode predicts these changes, that the run makes them, and that the next run changes nothing."""
+    """Assert that check mode predicts ``changes``, that a run makes these changes, and that the next run makes none."""
     before = snapshots(controller), controller.service.clients()
     check = controller.succeed(playbook, "--check", "--diff", *options)
     assert (snapshots(controller), controller.service.clients()) == before, "check mode wrote something"
@@ -45,7 +43,7 @@ def converge(controller: Controller, playbook: str = ROLLOUT, *options: str, cha
 def refuse(
     controller: Controller, playbook: str = ROLLOUT, *options: str, environment: dict[str, str] | None = None
 ) -> str:
-    """Assert that check mode and run fail for one host before any request and change. Return their message."""
+    """Assert that check mode and a run fail for one host, without a request or a change. Return the error."""
     before = snapshots(controller), controller.service.clients()
     messages: set[str] = set()
     for more in (["--check", "--diff"], []):
@@ -67,7 +65,7 @@ def snapshots(controller: Controller) -> dict[str, object]:
 
 
 def configured(controller: Controller) -> set[str]:
-    """Return the hosts whose file has the content of the role and the mode 0600."""
+    """Return the hosts whose file has the expected content and the mode 0600."""
     if isinstance(controller, Local):
         files = controller.files().items()
         current = {name for name, text in files if text and text == controller.expected(name)}
@@ -78,7 +76,6 @@ def configured(controller: Controller) -> set[str]:
 
 
 def text_of(controller: Controller, host: str) -> str:
-    """Return the default content of the file of a host that has a client."""
     return expected_files(controller.service.clients())[client_label(host)]
 
 
@@ -94,7 +91,7 @@ def role_play(
 
 
 def own_play(controller: Controller, *, play: str, **options: object) -> str:
-    """Write a playbook that creates the clients of all hosts, then writes their files without the role."""
+    """Write a playbook without the role. The playbook creates all clients, then writes the files of all hosts."""
     register = {
         "monitor.cloud.monitor_clients": {"labels": "{{ ansible_play_hosts_all }}", "include_keys": True},
         "run_once": True,

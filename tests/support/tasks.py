@@ -39,7 +39,6 @@ def parameters(emulator: Emulator, module: Module, token: str | None = "read_wri
 def go(
     emulator: Emulator, module: Module, *, check_mode: bool = False, token: str | None = "read_write", **options: Any
 ) -> Result:
-    """Run a task with a new connection."""
     values = parameters(emulator, module, token, **options)
     api = connect(values)
     return {**module.run(values, api, check_mode), "api_usage": api.http.usage}
@@ -56,7 +55,7 @@ def as_module(module: Any, arguments: dict[str, Any], service: Emulator | None =
     if service:
         arguments = {"base_url": service.base_url, "api_token": service.tokens["read_write"], **arguments}
     printed, complaints = io.StringIO(), io.StringIO()
-    # patch_module_args of ansible-core 2.19 sets the same names. Older versions do not have this function.
+    # The function patch_module_args of ansible-core 2.19 sets the same names. Older versions lack the function.
     encoded = json.dumps({"ANSIBLE_MODULE_ARGS": arguments}).encode()
     patched = mock.patch.multiple(basic, create=True, _ANSIBLE_ARGS=encoded, _ANSIBLE_PROFILE="legacy")
     quiet = contextlib.redirect_stdout(printed), contextlib.redirect_stderr(complaints)
@@ -79,7 +78,7 @@ def labels(emulator: Emulator) -> list[str]:
 
 
 def _aligned(predicted: Any, real: Any) -> tuple[Any, Any]:
-    """Return both values without the members that only the service knows."""
+    """Return both values without data that only the service knows, such as the id of a new client."""
     if not isinstance(predicted, dict) or not isinstance(real, dict):
         return predicted, real
     if "key_fingerprint" in predicted and predicted["id"] is None:
@@ -95,7 +94,6 @@ def _aligned(predicted: Any, real: Any) -> tuple[Any, Any]:
 
 
 def assert_predicted(predicted: Result, real: Result) -> None:
-    """Assert that check mode predicted the result of the run."""
     forecast, done = _aligned({**predicted, "api_usage": None}, {**real, "api_usage": None})
     # Only check mode shows the cost.
     assert forecast.pop("cost", "Clients: ").startswith("Clients: ") and "cost" not in done
@@ -107,7 +105,7 @@ def assert_predicted(predicted: Result, real: Result) -> None:
 
 
 def run_all_forms(emulator: Emulator, module: Module, *, changes: bool = True, **options: Any) -> Result:
-    """Run in check mode, then twice. Assert that the second run changes nothing. Return the result of the first run."""
+    """Run in check mode, then twice. Assert that the last run changes nothing. Return the result of the first run."""
     before = emulator.clients()
     emulator.clear_log()
     predicted = go(emulator, module, check_mode=True, **options)

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Write each result of a run as a line of JSON."""
-
 import gc
 import json
 import os
@@ -22,9 +20,10 @@ name: record
 type: notification
 short_description: Record results for tests
 description:
-  - Writes each result to the file FLEET_RECORD. Writes all strings of tasks and results to the file FLEET_SEEN, if set.
+  - Writes each result as a line of JSON to the file that the variable FLEET_RECORD names.
+  - If the variable FLEET_SEEN names a file, also writes all strings that a callback can see to this file.
 """
-# Objects of these types lead from a task to other variables, or to all of Python.
+# Objects of these types refer to variables of other tasks, or to all objects of Python.
 _LEFT_OUT = (
     *(DataLoader, InventoryManager, VariableManager, Group, Host),
     *(int, float, type, types.FunctionType, types.ModuleType),
@@ -37,7 +36,7 @@ class CallbackModule(CallbackBase):
     CALLBACK_NAME = "record"
     CALLBACK_NEEDS_ENABLED = True
 
-    # ansible-core takes a tenth of a second for a warning about this method, so few runs have the method.
+    # ansible-core warns about this method, which takes 0.1 s, so the method exists only if a test needs it.
     if os.environ.get("FLEET_SEEN"):
 
         def v2_on_any(self, *args: t.Any, **options: t.Any) -> None:
@@ -73,7 +72,7 @@ def _fields(result: t.Any) -> list[t.Any]:
 
 
 def _texts(value: t.Any, known: dict[int, t.Any]) -> t.Iterator[str]:
-    """Return all strings that can be reached from a value."""
+    """Return all strings that a value contains or refers to."""
     if isinstance(value, (str, bytes)):
         yield str(value)
     elif not isinstance(value, _LEFT_OUT) and id(value) not in known:
