@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A run or a host is killed while it creates a client or writes a file. Two runs work at the same time.
+"""Kill a run or a host while it creates a client or writes a file. Start two runs at the same time.
 
 After a kill, files are complete, only their owner can read keys, and no label has two clients. The next run converges.
 """
@@ -23,7 +23,7 @@ from ansible_collections.monitor.cloud.tests.support.runs import ROLLOUT, Contro
 from ansible_collections.monitor.cloud.tests.support.steps import labels, own_play
 
 _PATIENCE = 60.0
-# In PATH, sshd puts this directory first.
+# sshd puts this directory at the beginning of PATH.
 _TOOLS = "/usr/local/sbin"
 _STOP, _STOPPED = "/opt/agent-stop", "/opt/agent-stopped"
 # This script replaces a tool. If _STOP contains `before mv 2`, the second mv waits until the test removes _STOPPED.

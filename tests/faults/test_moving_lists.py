@@ -89,14 +89,14 @@ def test_the_result_names_clients_that_were_not_pruned(emulator: Emulator) -> No
     assert len(emulator.requests("get_client")) == 2, "one read for each client to delete"
     emulator.clear_log()
     assert go(emulator, monitor_clients, **options)["changed"] is False
-    assert len(emulator.requests()) == 1, "a prune without surplus costs no request"
+    assert len(emulator.requests()) == 1, "a prune without clients to delete sends no other request"
 
 
 def test_a_client_that_every_read_misses_is_found(emulator: Emulator) -> None:
     """Observed: "page past the end". If the label is taken, the task reads the list until the list shows the client."""
     emulator.configure(list_order="newest")
     emulator.seed(labels=["web-1", *_KEEP[:24]])
-    # The client is on page 2 while the task reads page 1, and on page 1 while the task reads page 2.
+    # The task misses the client, which is on page 2 while the task reads page 1, and then on page 1.
     emulator.fault(
         kind="meanwhile", operation="list_clients", match={"page": None}, times=4, changes={"create": ["new"]}
     )

@@ -122,7 +122,7 @@ class Tasks:
         assert_only(before, self._account(), deleted, renamed or {}, desired)
         if fault is not None:
             if fault["kind"] != "html" and fault["times"] == 1 and predicted.result is not None:
-                assert outcome.result is not None, "a retry was enough"
+                assert outcome.result is not None, "the task failed, although a retry would succeed"
             predicted = self._run(module, options, check_mode=True)
             outcome = self._run(module, options)
         if predicted.result is None or outcome.result is None:

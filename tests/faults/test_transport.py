@@ -80,7 +80,7 @@ _REMOTE = (
 
 @pytest.fixture(scope="session")
 def network() -> list[str]:
-    """Record connections and name lookups of this process. Python cannot remove audit hooks, so there is one hook."""
+    """Record connections and name lookups of this process. Python cannot remove audit hooks, so tests share a hook."""
     seen: list[str] = []
     watched = ("socket.connect", "socket.getaddrinfo", "socket.gethostbyname")
     sys.addaudithook(lambda event, arguments: seen.append(f"{event} {arguments}") if event in watched else None)

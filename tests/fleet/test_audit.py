@@ -60,7 +60,7 @@ def whole(fleet: Local) -> Run:
 
 @pytest.fixture(scope="module")
 def slices(fleet: Local) -> list[list[str]]:
-    """Audit two slices, and return the hosts of each. The inventory of the second slice contains no other hosts."""
+    """Audit two slices, and return their hosts. The inventory of the second slice contains no other hosts."""
     made = [list(HOSTS[::2]), list(HOSTS[1::2])]
     for number, hosts in enumerate(made):
         directory = fleet.directory / f"slice-{number}"

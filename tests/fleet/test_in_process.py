@@ -101,7 +101,7 @@ def test_unreadable_output_with_keys_is_not_shown(single: Local) -> None:
 
 
 _OTHERS = "ansible_connection=ssh ansible_become=true ansible_python_interpreter=/nowhere/python"
-# Cases by extra variables: label, host and keywords of the task, whether core executes the module. web-2 uses become.
+# Columns by extra variables: label, host and keywords of a task, whether core executes the module.
 WHERE: dict[str, dict[str, tuple[str, dict[str, Any], bool]]] = {
     "": {
         "local": ("web-1", {}, False),

@@ -34,7 +34,7 @@ VARIABLES: Variables = {
 LOGIN_SHELLS = ("bash", "zsh", "fish", "bsd-csh", "tcsh")
 NEEDED = (*LOGIN_SHELLS, "busybox", "doas", "su", "mmdebstrap")
 _PASSWORD = "the password of the tests"
-# User ids, and the command that the login shell of the user runs first.
+# User ids, and the command that the login shell of each user runs first.
 GREETINGS = dict(enumerate(("echo Welcome", "set -x; printf Welcome"), 4320))
 
 

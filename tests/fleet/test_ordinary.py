@@ -30,7 +30,7 @@ GATHER = {"hosts": "all", "gather_facts": True, "gather_subset": ["min"], "ignor
 
 
 def usual(case: Mapping[str, t.Any]) -> int:
-    """Return the number of hosts of a case: two, if the case depends on labels or on single hosts."""
+    """Return the number of hosts of a case: 2 if the case depends on labels or on single hosts, else 1."""
     return 1 + any(word in str(case) for word in ("label", "without", "FIRST", "SECOND"))
 
 

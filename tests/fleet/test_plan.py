@@ -23,7 +23,7 @@ PLANS: list[tuple[dict[str, Any], str, bool]] = [
     ({}, "", True),
     (_SERVICE, _NO_SERVICE, False),
     ({**_SERVICE, "service_enabled": False}, _NO_SERVICE, False),
-    # An empty state does not prevent restarts after a change, so the role still needs the service.
+    # An empty service_state does not prevent restarts after a change, so the role still needs the service.
     ({**_SERVICE, "service_enabled": False, "service_state": ""}, _NO_SERVICE, False),
     ({"config_owner": "unknown-user"}, "the host does not know the user unknown-user.", False),
     ({"config_group": "no-such-group"}, "the host does not know the group no-such-group.", False),

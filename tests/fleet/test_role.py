@@ -68,7 +68,7 @@ def test_a_host_that_failed_gets_no_client_and_needs_no_room_in_the_plan(
     three: Local, failed: set[str], message: str, tasks: str
 ) -> None:
     three.service.set_plan("monitor-3")
-    # The plan includes enough clients for the other hosts only.
+    # The plan includes enough clients only for the hosts that do not fail.
     three.service.seed(labels=[f"other-{host}" for host in failed])
     run = three.run(three.tasks(tasks))
     messages = {event.host: str(event.result["msg"]) for event in run.events if event.status in ("failed", "ignored")}

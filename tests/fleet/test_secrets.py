@@ -66,14 +66,14 @@ def test_good_runs_over_ssh(controller: Controller) -> None:
     assert [run.code for run in (check, first, repaired, removed)] == [0, 0, 0, 0], repaired.output[-3000:]
     assert_silent(controller, check, first, repaired, removed)
     assert (controller.directory / "log").stat().st_size > 0
-    assert any(host.messages for host in controller.hosts.values()), "something was logged on the hosts"
+    assert any(host.messages for host in controller.hosts.values()), "no host logged a message"
     assert watch.problems == set() and watch.rounds > 20 and watch.keys_seen > 0
 
 
 def test_a_setting_for_readable_temporary_files_does_not_count(
     controllers: Callable[..., Controller], machines: Callable[..., list[Host]]
 ) -> None:
-    """Core would use the setting to copy a file for a user other than root, on a host without setfacl."""
+    """Core uses ALLOW_WORLD_READABLE_TEMP if the become user is not root and the host has no setfacl."""
     terminal = f"echo 'Defaults:{USER} requiretty' >> etc/sudoers.d/{USER}; rm -f usr/bin/setfacl"
     (host,) = machines("terminal", prepare=terminal)
     controller = controllers(host)

@@ -93,7 +93,7 @@ def test_a_vault_of_other_hosts(pair: Local) -> None:
     run = pair.succeed("monitor.cloud.audit", *options, "--limit", "dev")
     text = " ".join(run.output.split())
     assert "Hosts: 1 (1 ok). Clients without a host: 1 (web-9)." in text, run.output
-    # The client web-9 can be the client of web-2.
+    # The label of web-2 is unknown and can be web-9, so the audit must not propose prune.
     assert _UNKNOWN in text and "cloud.prune" not in text, run.output
     run = pair.run("monitor.cloud.adopt", *options, "--limit", "dev")
     assert run.writes() == [] and "vault" in str(run.failures()) and _UNKNOWN in str(run.failures()), run.output

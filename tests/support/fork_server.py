@@ -46,7 +46,7 @@ Settings = tuple[str, ...]
 class ForkServer:
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._process = subprocess.Popen(
-            # -P and -I ignore the modules beside this file, such as secrets.py. With -I, coverage misses the forks.
+            # With -P or -I, Python ignores modules beside this file. With -I, coverage does not measure the forks.
             [sys.executable, "-P" if sys.version_info >= (3, 11) else "-I", __file__],
             env=environment,
             stdin=subprocess.PIPE,

@@ -64,7 +64,7 @@ def info_module(noun: str) -> Any:
     return MODULES.get(f"{noun}_info") or MODULES[f"monitor_{noun}_info"]
 
 
-# Columns by call: the module, its options, the method and last path segment of the request that a test replaces.
+# Columns by call: the module, its options, and the method and the last path segment of a request.
 CALLS: dict[str, tuple[Any, dict[str, Any], tuple[str, str]]] = {
     "list, register": (monitor_clients, {"labels": ["web1", "web9"]}, ("GET", "clients")),
     "list, prune": (

@@ -28,7 +28,7 @@ from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 NO_CONTAINERS = "this machine boots no container"
 SERVICE = "monitor-agent"
 UNIT = f"/etc/systemd/system/{SERVICE}.service"
-# A copy of the unit, because tests remove or mask the unit.
+# Path of a copy of the unit, because tests remove or mask the unit.
 _SAVED = f"/usr/share/{SERVICE}.service"
 _IMAGE = CHECKOUT / ".cache" / "machine"
 # Modules of Ansible need parts of Python that python3-minimal does not contain.
@@ -59,7 +59,7 @@ while True:
         print(error, flush=True)
     time.sleep(0.5)
 """
-# Tests restart the agent more often than the limit of systemd: five times in ten seconds.
+# By default, systemd permits five starts in ten seconds. Tests need more starts, so the unit has no limit.
 _UNIT = f"""[Unit]
 StartLimitIntervalSec=0
 ConditionPathExists={CONFIG}
@@ -199,7 +199,7 @@ def _start(name: str, address: str, directory: Path, keys: Path, service: Emulat
 
 
 def reporting(controller: Controller) -> dict[str, str | None]:
-    """Return the client in the next report of each machine, or None if no client has the key."""
+    """Wait for a new report of each machine. Return the client of each report, or None if the key is unknown."""
     controller.service.clear_reports()
     expected = {host.name for host in controller.hosts.values()}
     until(lambda: expected <= controller.service.reports().keys(), f"not all of {expected} report")

@@ -31,7 +31,7 @@ from ansible_collections.monitor.cloud.tests.support import fork_server
 from ansible_collections.monitor.cloud.tests.support.hosts import Host, until
 
 CORE = tuple(int(number) for number in __version__.split(".")[:2])
-# Host names that look like templates. Before ansible-core 2.19, core would render templates (SECURITY.md).
+# Host names that look like templates. Before ansible-core 2.19, core would render such names (SECURITY.md).
 TEMPLATES = ("web{{ 7*7 }}", "web{% x %}") if CORE >= (2, 19) else ("web( 7*7 )", "web(% x %)")
 ANSIBLE_PLAYBOOK = Path(sys.executable).parent / "ansible-playbook"
 CALLBACKS = Path(__file__).parent / "callbacks"
@@ -152,7 +152,7 @@ class Controller:
     def start(
         self, playbook: str, *options: str, errors: int = subprocess.STDOUT, **environment: str
     ) -> tuple[subprocess.Popen[str], Path]:
-        """Start a run in a new process, so that a test can kill the run. Return process and record."""
+        """Start a run in a new process, which a test can kill. Return the process and the path of its results."""
         record, none, pipe = self._next_record(), subprocess.DEVNULL, subprocess.PIPE
         settings, command = {**self.environment(record), **environment}, self._command(playbook, options)
         return subprocess.Popen(

@@ -63,7 +63,7 @@ class Listener:
         threading.Thread(target=self._accept, args=[self._listener], daemon=True).start()
 
     def stop(self) -> None:
-        # Without shutdown, the thread would still wait for a connection.
+        # Without shutdown, the thread would continue to wait for connections.
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
 

@@ -36,7 +36,7 @@ class CallbackModule(CallbackBase):
     CALLBACK_NAME = "record"
     CALLBACK_NEEDS_ENABLED = True
 
-    # ansible-core warns about this method, which takes 0.1 s, so the method exists only if a test needs it.
+    # The warning of ansible-core about this method takes 0.1 s, so the method exists only if a test needs it.
     if os.environ.get("FLEET_SEEN"):
 
         def v2_on_any(self, *args: t.Any, **options: t.Any) -> None:
