@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Fixtures that tests of all parts use: the emulator, hosts and controllers."""
-
 import contextlib
 import os
 import signal
@@ -26,7 +24,7 @@ from ansible_collections.monitor.cloud.tests.tools import figures
 
 BEGAN = time.monotonic()
 
-# In a background job of a script, processes ignore SIGINT. Tests interrupt processes by SIGINT.
+# Shell scripts start background jobs with SIGINT ignored, but tests interrupt processes by SIGINT.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 # On a busy machine an example can take longer than the deadline of hypothesis.
 hypothesis.settings.register_profile("untimed", deadline=None)
@@ -50,7 +48,7 @@ def workshop() -> Iterator[tuple[Path, Path]]:
     """Create a directory for hosts, and a directory for SSH keys."""
     if reason := fleet.missing():
         pytest.skip(reason)
-    # The path of a socket has at most 107 bytes.
+    # Use a short path: the path of a socket has at most 107 bytes.
     with tempfile.TemporaryDirectory(prefix="fleet-") as temporary:
         directory = Path(temporary)
         directory.chmod(0o711)
@@ -59,7 +57,7 @@ def workshop() -> Iterator[tuple[Path, Path]]:
 
 @pytest.fixture(scope="session")
 def machines(workshop: tuple[Path, Path]) -> Iterator[Callable[..., list[fleet.Host]]]:
-    """Return a function that starts each host once, by its name and its script of preparation."""
+    """Return a function that starts hosts, and reuses a host with the same name and the same ``prepare``."""
     started: dict[tuple[str, str], fleet.Host] = {}
 
     def start(*names: str, prepare: str = "") -> list[fleet.Host]:
@@ -122,13 +120,13 @@ def opened() -> Iterator[Callable[..., Listener]]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Start with the slowest test. At the end, the other processes would wait for this test."""
+    """Run the slowest tests first: at the end, the other processes would be idle while these tests run."""
     items.sort(key=lambda item: item.path.name != "test_kinds_of_hosts.py")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """With CI=true, count a skipped test as failed, except tests in containers on a machine that boots no container."""
+    """With CI=true, count skipped tests as failed, except container tests on a machine that cannot boot containers."""
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if os.environ.get("CI") != "true" or reporter is None:
         return

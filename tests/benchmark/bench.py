@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs that the benchmark compares, their costs, and the requests that a rollout must send."""
+"""The runs that the benchmark compares, and the cost of each run."""
 
 import json
 import math
@@ -26,7 +26,6 @@ from ansible_collections.monitor.cloud.tests.tools.demo import own_settings
 
 TODAY = Path(__file__).parent / "today.yml"
 ROLLOUT = "monitor.cloud.rollout"
-# Plays with a single task.
 PLAYS: dict[str, dict[str, Any]] = {"ping": {"ansible.builtin.ping": None}, "raw": {"ansible.builtin.raw": "true"}}
 FORKS = 10
 _LONGEST = 3600.0
@@ -34,7 +33,7 @@ _PAGE = 500
 
 
 class Cost(NamedTuple):
-    """Seconds on the clock, seconds of processors, and MiB of the largest process, for a command and its processes."""
+    """The elapsed seconds and processor seconds of a command, and the memory of its largest process in MiB."""
 
     wall: float
     cpu: float
@@ -62,7 +61,7 @@ def run(command: Sequence[str], environment: Mapping[str, str]) -> Cost:
 
 @dataclass(frozen=True)
 class Fleet:
-    """Hosts of a run. ``forget`` removes the files of rollouts. ``disconnect`` ends open connections."""
+    """The hosts of a run. ``forget`` removes the files that rollouts wrote. ``disconnect`` closes SSH connections."""
 
     size: int
     inventory: Path
@@ -84,8 +83,6 @@ def _write_inventory(directory: Path, hosts: Mapping[str, Any], **common: object
 
 @dataclass(frozen=True)
 class Bench:
-    """A directory, a service, and the number of rounds."""
-
     directory: Path
     emulator: Emulator
     rounds: int
@@ -141,7 +138,7 @@ class Bench:
                 host.stop()
 
     def play(self, playbook: str, fleet: Fleet, variables: Mapping[str, Any] | None = None, *options: str) -> Cost:
-        """Run a play of PLAYS, or a playbook of a collection or of a path."""
+        """Run a play of PLAYS, a playbook of a collection, or a playbook in a file."""
         if playbook in PLAYS:
             path = self.directory / f"{playbook}.yml"
             play = {"hosts": "all", "gather_facts": False, "tasks": [PLAYS[playbook]]}
@@ -160,8 +157,8 @@ class Bench:
         fleet.forget()
 
     def rollout(self, fleet: Fleet, *, first: bool) -> Contender:
-        """Return a rollout, which raises RuntimeError if the service got other requests than expected."""
-        # A first rollout reads the empty account twice: for the plan, and before the create requests.
+        """Return a function that runs a rollout, and raises RuntimeError if the service gets unexpected requests."""
+        # A first rollout lists the clients twice: when it plans the changes, and before it creates clients.
         expected = Counter(list_clients=2 if first else max(1, math.ceil(fleet.size / _PAGE)))
         if first:
             expected.update(create_client=fleet.size, get_plan=1)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Compares the cost of runs of the collection with other runs, and writes the figures into docs/testing.md."""
+"""Compares time and memory of the collection with other playbooks, and writes the figures into docs/testing.md."""
 
 import argparse
 import statistics
@@ -21,7 +21,7 @@ HEAD = ("scenario", "hosts", "measured", "against", "limit", "ratio", "cpu", "of
 
 
 class Figure(NamedTuple):
-    """A ratio of two costs. ``cpu`` is the ratio of processor times, which other programs hardly change."""
+    """The ratio of two costs. ``cpu`` is the ratio of processor times, which other programs hardly affect."""
 
     hosts: int
     ours: str
@@ -41,7 +41,7 @@ class Figure(NamedTuple):
 
 
 def _in_turn(contenders: Mapping[str, Contender], rounds: int) -> Costs:
-    """Run the contenders in turn in each round, so that other programs affect all contenders equally."""
+    """In each round, run each contender once, so that other programs affect all contenders equally."""
     costs: Costs = {name: [] for name in contenders}
     for _round in range(rounds):
         for name, contender in contenders.items():
@@ -50,7 +50,7 @@ def _in_turn(contenders: Mapping[str, Contender], rounds: int) -> Costs:
 
 
 def _after(prepare: Callable[[], object], contender: Contender) -> Contender:
-    """Return a contender that first prepares its run. The cost does not contain the preparation."""
+    """Return a contender that runs ``prepare`` first. Its cost does not include ``prepare``."""
 
     def both() -> Cost:
         prepare()
@@ -77,9 +77,9 @@ def _memory(hosts: int, costs: Costs, ours: str, theirs: str, limit: float) -> F
 
 
 def local(bench: Bench) -> list[Figure]:
-    """Compare rollouts to local hosts with a ping play and with today's playbook."""
+    """Compare rollouts on local hosts with a ping play, and with the playbook today.yml."""
     fleet = bench.local_fleet("local", 100)
-    # Today's playbook gets the service from variables. The collection gets the service from the environment.
+    # The playbook today.yml gets the address and the token from variables, not from the environment.
     service = {"base_url": bench.emulator.base_url, "token": bench.emulator.tokens["read_write"]}
 
     def today() -> Cost:
@@ -98,9 +98,9 @@ def local(bench: Bench) -> list[Figure]:
 
 
 def small(bench: Bench) -> list[Figure]:
-    """Compare steady runs of few hosts with a ping play."""
+    """Compare steady runs on 1, 5 and 20 hosts with a ping play."""
     measured = []
-    # A run of a single host is short, so its time differs by a tenth from run to run.
+    # Runs on one host are short, and their times differ by 10 %, so measure more rounds.
     for size, limit, times in ((1, 1.3, 5), (5, 0.95, 3), (20, 0.65, 1)):
         fleet = bench.local_fleet(f"small-{size}", size)
         contenders = bench.rollouts(fleet, "ping")
@@ -111,7 +111,7 @@ def small(bench: Bench) -> list[Figure]:
 
 
 def ssh(bench: Bench, name: str = "ssh", limit: float = 0.45) -> list[Figure]:
-    """Compare rollouts over SSH with a ping play, with open connections and without open connections."""
+    """Compare rollouts over SSH with a ping play, both with open connections and with new connections."""
     with bench.ssh_fleet(name, 50) as fleet:
         runs = bench.rollouts(fleet, "ping")
         connect = bench.bare(fleet, "raw")
@@ -131,7 +131,7 @@ def pipelining(bench: Bench) -> list[Figure]:
 
 
 def growth(bench: Bench) -> list[Figure]:
-    """Compare the growth of the time for each host, from 100 to 2,000 local hosts, with a raw play."""
+    """Compare how the time per host grows from 100 to 2,000 local hosts, in rollouts and in a raw play."""
     few, many = 100, 2000
     costs: Costs = {}
     for size in (few, many):
@@ -147,12 +147,12 @@ def growth(bench: Bench) -> list[Figure]:
 
 
 def large(bench: Bench) -> list[Figure]:
-    """Compare a steady run of 10,000 local hosts with a raw play, and an audit with the steady run."""
+    """With 10,000 local hosts, compare a steady run with a raw play, and an audit with the steady run."""
     fleet = bench.local_fleet("large", 10_000)
     contenders = bench.rollouts(fleet, "raw")
     contenders.pop("first rollout")()
     contenders["audit"] = lambda: bench.play("monitor.cloud.audit", fleet, _reports(bench))
-    # A run takes minutes, so one round is enough.
+    # A run takes minutes, so measure only one round.
     costs = _in_turn(contenders, 1)
     return [
         _figure(fleet.size, costs, "steady run", "raw"),
@@ -167,7 +167,7 @@ def _reports(bench: Bench) -> dict[str, str]:
 
 
 def join(bench: Bench) -> list[Figure]:
-    """Compare the report that joins the audits of four slices with these audits."""
+    """Compare the time to join the audits of four slices with the time of these audits."""
     fleet = bench.local_fleet("join", 2000)
     bench.rollout(fleet, first=True)()
     part = fleet.size // 4
@@ -191,7 +191,7 @@ SCENARIOS = {scenario.__name__: scenario for scenario in (local, small, ssh, pip
 
 
 def main() -> int:
-    """Measure the named scenarios, by default all. Return 1 if a figure misses its limit."""
+    """Measure the named scenarios, or all scenarios. Return 1 if a figure exceeds its limit."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("scenarios", nargs="*", metavar="scenario", choices=[[], *SCENARIOS], help=", ".join(SCENARIOS))
     parser.add_argument(

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Tests of the inventory plugin and the lookup plugin with ansible-inventory and the emulator."""
-
 import json
 import re
 from pathlib import Path
@@ -29,7 +27,7 @@ class Inventory:
         self.environment: dict[str, str] = {}
 
     def run(self, command: str = "ansible-inventory --list --export", **options: Any) -> tuple[int, str]:
-        """Run a command with this inventory. Return exit code and output."""
+        """Run a command with this inventory. Return its exit code and its output."""
         path = self.directory / "account.monitor_clients.yml"
         path.write_text(yaml.safe_dump({"plugin": "monitor.cloud.clients", **options}), encoding="utf-8")
         settings = {"ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "true", **self.emulator.environment(self.token)}
@@ -49,7 +47,7 @@ def inventory(tmp_path: Path, emulator: Emulator) -> Inventory:
 
 
 def plain(value: Any) -> Any:
-    """Return a value without the mark of ansible-inventory for unsafe strings."""
+    """Return the text of a value that ansible-inventory marks as unsafe."""
     return value["__ansible_unsafe"] if isinstance(value, dict) and "__ansible_unsafe" in value else value
 
 
@@ -62,12 +60,12 @@ def test_host_names_are_not_options_code_or_the_controller(inventory: Inventory)
     compose = yaml.safe_load(EXAMPLES)["compose"]
     hosts = inventory.hosts(compose=compose, strict=True)
     assert {plain(variables["monitor_label"]) for variables in hosts.values()} == {"web-1", "web-2", "db-1", *LABELS}
-    # Without monitor_agent_label, prune would delete the clients whose host has another name.
+    # Without monitor_agent_label, prune would delete clients whose label differs from the host name.
     assert {plain(variables.get("monitor_agent_label")) for variables in hosts.values()} == {*LABELS, None}
     assert [name for name in hosts if not re.fullmatch("[A-Za-z0-9_][A-Za-z0-9_.-]*", name)] == []
     assert hosts.keys() > {derived_name("all")} and hosts.keys().isdisjoint(LABELS)
     assert [plain(host["ansible_host"]) for host in hosts.values()] == [f"{name}.example.com" for name in hosts]
-    # ssh would run the command of the option ProxyCommand in a shell.
+    # A host name that begins with -oProxyCommand would make ssh run a command.
     code, output = inventory.run("ansible all -m ansible.builtin.raw -a true -T 1", compose=compose)
     assert code != 0 and "unreachable" in output.lower(), output
     assert list(inventory.directory.glob("x*")) == []
@@ -83,7 +81,7 @@ def test_a_host_of_another_source_keeps_its_variables_and_its_label(inventory: I
     other = derived_name("db.example.com")
     assert set(hosts) == {"web-1", "web-2", "db-1", "localhost", "web.example.com", "db.example.com", other}
     assert hosts["localhost"]["ansible_connection"] == "local"
-    # A user who can choose labels must not choose the label of this host.
+    # A user who can name clients must not be able to set the label of this host.
     assert "monitor_agent_label" not in hosts["web.example.com"]
     assert plain(hosts["localhost"]["monitor_label"]) == "localhost"
 
@@ -111,7 +109,7 @@ def test_the_cache_contains_no_key_and_is_separate_for_each_account(inventory: I
     text = path.read_text(encoding="utf-8")
     assert "web-1" in text and found_in(text, plain_secrets(inventory.emulator)) == []
     inventory.emulator.seed(labels=["new-1"])
-    # Other fields of the cache do not become variables.
+    # Unknown fields of the cache do not become variables.
     field = r"\1agent_base_url\1: \1https://attacker.example.com\1, \1key_fingerprint"
     path.write_text(re.sub(r'(\\?")key_fingerprint', field, text), encoding="utf-8")
     assert inventory.hosts(**cached) == before
@@ -120,7 +118,7 @@ def test_the_cache_contains_no_key_and_is_separate_for_each_account(inventory: I
     inventory.token = "read_only"
     assert len(inventory.hosts(**cached)) == 4
     inventory.token = "read_write"
-    # Before 2.19, ansible-inventory has no option --flush-cache.
+    # Run a play: before 2.19, ansible-inventory has no option --flush-cache.
     (inventory.directory / "empty.yml").write_text("[{hosts: all, gather_facts: false}]", encoding="utf-8")
     assert inventory.run("ansible-playbook --flush-cache empty.yml", **cached)[0] == 0
     assert len(inventory.hosts(**cached)) == 4

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Playbooks with labels and keys of existing services."""
-
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +24,7 @@ def test_no_control_character_of_a_label_reaches_a_terminal(emulator: Emulator, 
 @pytest.mark.parametrize(
     ("keys", "failure"),
     [
-        # Only the response to a create request shows keys.
+        # The service shows keys only in the response to a create request.
         ({"api_key": None, "install_code": None}, ""),
         ({"api_key": f"{'0A1B2C3D' * 4}\n"}, "the api_key contains U+000A"),
     ],

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The command line of the emulator."""
-
 import argparse
 import functools
 import os
@@ -49,7 +47,7 @@ def main() -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="emulator", description="The monitoring service, for tests.")
+    parser = argparse.ArgumentParser(prog="emulator", description="An emulated monitoring service for tests.")
     parser.add_argument("--port", type=int, default=8089, help="the port; 0 is any free port (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="create N clients")
     parser.add_argument("--token", metavar="TEXT", help="the token that may read and write (default: a random one)")
@@ -61,7 +59,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _print_environment(options: argparse.Namespace, port: int, state: State) -> None:
-    """Print commands to paste into a shell. Explanations go to standard error, because programs read the commands."""
+    """Print commands for a shell. Explanations go to standard error: programs read standard output."""
     scheme = "https" if options.tls_cert else "http"
     explain = not options.until_eof
     if explain:
@@ -70,7 +68,7 @@ def _print_environment(options: argparse.Namespace, port: int, state: State) -> 
     print(f"export MONITOR_API_TOKEN={state.tokens['read_write'].value}")
     print(f"export MONITOR_READ_ONLY_TOKEN={state.tokens['read_only'].value}", flush=True)
     if explain:
-        print("\nServing. Stop it with Ctrl-C in this shell; the account is lost then.", file=sys.stderr)
+        print("\nThe emulator is running. Ctrl-C in this shell stops it and deletes its clients.", file=sys.stderr)
 
 
 def _serve(state: State, listener: socket.socket, options: argparse.Namespace) -> None:
@@ -88,7 +86,7 @@ def _serve(state: State, listener: socket.socket, options: argparse.Namespace) -
     )
     server = uvicorn.Server(config)
     state.close_connection = _connection_closer(server)
-    # Uvicorn raises the signal again after it ended. Ignore this second signal.
+    # Uvicorn stops on a signal, and then raises the signal again. Ignore the second signal.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: None)
     if options.until_eof:

@@ -25,7 +25,7 @@ from .control import control_app
 from .gate import serve_call
 from .state import State
 
-# The gate checks tokens. The emulator has no pages and no start-up.
+# The gate checks tokens. The emulator has no pages, and does nothing when it starts.
 _NOT_NEEDED = (LifespanMiddleware, SecurityMiddleware, SwaggerUIMiddleware)
 # Connexion's constructor has no annotations.
 _new_response: Callable[..., ConnexionResponse] = ConnexionResponse
@@ -78,8 +78,8 @@ def _bound(operation: Callable[..., Awaitable[Any]], state: State) -> Callable[.
 
 
 async def _problem_response(state: State, _request: ConnexionRequest, problem: Exception) -> ConnexionResponse:
-    """Return a response in the form of the errors of the service."""
-    # UnicodeError and RecursionError have no status: the body is not valid JSON.
+    """Return an error response in the form that the service uses."""
+    # UnicodeError and RecursionError have no status: they mean that the body is not valid JSON.
     status = getattr(problem, "status_code", 400)
     reason = getattr(problem, "detail", None) or getattr(problem, "title", None) or "The body is not valid JSON."
     error = ServiceError(status, str(reason).splitlines()[0])

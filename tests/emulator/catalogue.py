@@ -6,7 +6,7 @@
 
 from typing import Any
 
-# The number of clients, the hourly price, the monthly price.
+# Columns: number of clients, hourly price, monthly price.
 _TIERS = ((3, 0.015, 10.0), (10, 0.03, 20.0), (40, 0.09, 60.0), (100, 0.18, 120.0))
 
 _LOCATIONS = (
@@ -58,13 +58,13 @@ def regions() -> list[dict[str, Any]]:
 
 
 def availability(records: int) -> list[dict[str, Any]]:
-    """Return a number of availability records: each compute type in each region, in turn."""
+    """Return the given number of availability records, for each compute type in each region."""
     result = []
     for number in range(records):
         type_number, location = divmod(number, len(_LOCATIONS))
         size, family = divmod(type_number, len(_FAMILIES))
         region = _LOCATIONS[location][0]
-        # Each type and each region without an outage has both values.
+        # Each type, and each region without an outage, has available and unavailable records.
         available = region != _OUTAGE and (type_number + location) % 3 != 0
         result.append({"available": available, "plan": f"g1-{_FAMILIES[family]}-{size + 1}", "region": region})
     return result

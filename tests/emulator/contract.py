@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The contract `docs/openapi.yaml` in the variant of the settings; the form of errors."""
+"""The contract `docs/openapi.yaml`, changed as the settings require, and the form of errors."""
 
 import copy
 import dataclasses
@@ -22,14 +22,14 @@ from .settings import Settings, leaves_contract
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "openapi.yaml"
 BASE_PATH = "/v4"
 _VERBS = ("get", "post", "put", "delete")
-# `monitor` is the product word in identifiers only, not in sentences.
+# The brand replaces `monitor` in identifiers, not in sentences.
 _PRODUCT_WORD = re.compile(r"\bmonitor(?=[-_:/])")
 _CLIENT_PATH = "/monitor/clients/{clientId}"
 
 
 @dataclass(frozen=True)
 class Operation:
-    """An operation of the contract. `scope` is None if the operation needs no token."""
+    """`scope` is None if the operation needs no token."""
 
     operation_id: str
     method: str
@@ -68,7 +68,7 @@ def document(variant: Variant) -> dict[str, Any]:
 
 @functools.cache
 def operations(variant: Variant) -> tuple[Operation, ...]:
-    """Return the operations with the paths of the brand. Scopes and grants have the names of the brand `monitor`."""
+    """Return the operations. Paths contain the brand. Scopes and grants contain `monitor`."""
     result = []
     for path, item in _adapted(variant)["paths"].items():
         # The file lists fixed paths before paths with a parameter, so the first match is right.
@@ -83,13 +83,13 @@ def operations(variant: Variant) -> tuple[Operation, ...]:
 
 
 def client_values(given: Mapping[str, Any], before: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return the fields that callers can set: the given value, else the value before, else the default."""
+    """For each field that callers can set, return the given value, else the old value, else the default."""
     fields = _written()["components"]["schemas"]["ClientInput"]["properties"]
     return {name: given.get(name, (before or {}).get(name, of.get("default"))) for name, of in fields.items()}
 
 
 def examples() -> dict[str, list[dict[str, Any]]]:
-    """Return the example objects of each list by the noun. The noun of `list_alerts` is `alert`."""
+    """Return the example objects of each list by noun: `alert` for `list_alerts`."""
     objects = {}
     for item in _written()["paths"].values():
         listing = item.get("get", {})
@@ -109,7 +109,7 @@ def operation_at(variant: Variant, method: str, path: str) -> tuple[Operation | 
 
 
 def _adapted(variant: Variant) -> dict[str, Any]:
-    """Return the contract of the variant with the names of the brand `monitor`."""
+    """Return the contract of the variant, before the brand replaces `monitor`."""
     adapted = copy.deepcopy(_written())
     if variant.update_verb == "put_only":
         client = adapted["paths"][_CLIENT_PATH]
@@ -129,7 +129,7 @@ def _branded(value: Any, brand: str) -> Any:
 
 @dataclass
 class ServiceError(Exception):
-    """An error response of the service. `field` is None if the error is about no field."""
+    """`field` is None if the error does not concern a field."""
 
     status: int
     reason: str

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The control interface below `/_emulator`, with which tests set up and inspect the service.
+"""The control interface below `/_emulator`: tests use it to set up and inspect the service.
 
 `harness.py` has a method for each call except `POST reports`. An agent sends `POST reports` with the fields `host`,
 `install_code` and `api_key`.
@@ -27,7 +27,7 @@ Handler = Callable[[State, Any], Any]
 
 
 def control_app(state: State) -> Starlette:
-    # A handler gets the state, and the JSON body or else the value of `operation` in the query.
+    # A handler gets the state, and the JSON body. Without a body, it gets the parameter `operation` of the query.
     table: list[tuple[str, str, Handler]] = [
         ("POST", "reset", lambda state, _body: state.reset()),
         ("PATCH", "settings", _change_settings),
@@ -73,7 +73,7 @@ def seed(state: State, count: int = 0, labels: list[str] | None = None) -> list[
 
 
 def _report(state: State, host: str, install_code: str, api_key: str) -> None:
-    """Record the client whose codes the host sends; None if no client has these codes."""
+    """Record under which client the host reports; None if no client has the codes."""
     sent = (install_code, api_key)
     labels = (row["label"] for row in state.store.all() if (row["install_code"], row["api_key"]) == sent)
     state.reports[host] = next(labels, None)

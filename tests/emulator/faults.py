@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Faults of networks, gateways and other controllers, scheduled by tests.
+"""Faults that tests schedule: faults of networks and gateways, and changes of other controllers.
 
 | kind | what happens |
 |---|---|
@@ -15,9 +15,9 @@
 | `meanwhile` | another controller makes the `changes`, then the call continues |
 | `edit` | the service does the work; the values of `add` replace fields of the response, or add fields |
 
-`html` and `status` have `status` (502 unless given) and `headers`. With `done`, the service does the work first.
-`changes` has lists of labels to `delete` and `create`, and a dictionary from old to new labels to `rename`.
-`add` names a field by its path, such as `id`; the path `data.id` names the field of all items of a list.
+`html` and `status` use the fields `status` (default: 502) and `headers`. With `done`, the service does the work first.
+`changes` contains the lists of labels `delete` and `create`, and `rename`, a dictionary from old to new labels.
+The keys of `add` are paths of fields, such as `id`. The path `data.id` is the field `id` of each item of a list.
 """
 
 import json
@@ -28,7 +28,7 @@ from typing import Any
 
 @dataclass
 class Fault:
-    """A fault skips `skip` matching calls, then hits `times` calls, or all calls if `times` is -1."""
+    """A fault skips `skip` matching calls, then affects `times` calls, or all calls if `times` is -1."""
 
     kind: str
     operation: str | None = None
@@ -45,7 +45,7 @@ class Fault:
 
 
 def take(faults: list[Fault], entry: Mapping[str, Any]) -> Fault | None:
-    """Return the first fault that hits the call of this entry of the request log. Remove a fault that is used up."""
+    """Return the first fault for this entry of the request log. Remove the fault after its last call."""
     for fault in list(faults):
         if fault.operation not in (None, entry["operation"]):
             continue
@@ -70,12 +70,12 @@ def edited(fault: Fault, content: bytes) -> bytes:
 
 
 def extended(content: bytes) -> bytes:
-    """Return a response with one more field in each object that has fields."""
+    """Add the field `beta` to each object of a response that is not empty."""
     return json.dumps(json.loads(content or "{}", object_hook=lambda item: item and {**item, "beta": True})).encode()
 
 
 def _owners(value: Any, path: str) -> Iterator[tuple[dict[str, Any], str]]:
-    """Yield the objects that can have the field at the end of the path, and the name of the field."""
+    """Yield each object that can contain the last field of the path, with the name of this field."""
     if isinstance(value, list):
         for item in value:
             yield from _owners(item, path)

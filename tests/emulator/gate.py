@@ -4,7 +4,7 @@
 
 """The gate between the network and the operations: request log, faults, tokens, rate limit.
 
-The gate reads each request completely, and keeps each response until it decides whether to send the response.
+The gate reads the whole request, and gets the whole response before it decides what to send.
 """
 
 import asyncio
@@ -32,8 +32,6 @@ Service = Callable[[Variant], ASGIApp]
 
 @dataclass
 class Call:
-    """A call with its entry in the request log."""
-
     scope: Scope
     body: bytes
     operation: Operation | None
@@ -62,13 +60,13 @@ async def serve_call(state: State, service: Service, scope: Scope, receive: Rece
 
 
 async def _response(state: State, call: Call, fault: Fault | None, service: Service) -> Response:
-    """Return the response of the fault, if the fault has a response, or of the service."""
+    """Return the response of the fault, or the response of the service."""
     resets = state.resets
     await asyncio.sleep(state.settings.latency_ms / 1000)
     if fault and not fault.done:
         await asyncio.sleep(fault.seconds)
     if state.resets != resets:
-        # A late call must not change the account of the next test.
+        # A call of the previous test must not change the account of this test.
         return error_response(state.settings, ServiceError(503, "The emulator was reset."))
     replacement = _replacement(fault) if fault else None
     if fault and not fault.done:
@@ -105,7 +103,7 @@ def _change_account(state: State, fault: Fault) -> None:
 
 
 def _replacement(fault: Fault) -> Response | None:
-    """Return the response that the fault sends in place of the response of the service."""
+    """Return the response that replaces the response of the service."""
     title = f"{fault.status} Gateway Trouble"
     if fault.kind == "html":
         body = _GATEWAY_PAGE.format(title) if fault.body is None else fault.body
@@ -155,9 +153,8 @@ def _admit(state: State, call: Call) -> None:
 
 
 def _count(state: State, caller: str, operation: str) -> None:
-    """Raise 429 above the rate limit. Calls that get 429 do not count."""
+    """Raise ServiceError above the rate limit. Calls that get 429 do not count towards the limit."""
     settings, now = state.settings, time.monotonic()
-    # The times at which earlier calls stop counting for the rate limit.
     ends = state.hits[caller, operation]
     while ends and ends[0] <= now:
         ends.popleft()
@@ -207,7 +204,7 @@ def _label(state: State, body: bytes, client_id: str | None) -> str | None:
 
 
 def _call(state: State, request: Request, body: bytes) -> Call:
-    """Enter the call in the request log. The log contains no token."""
+    """Add the call to the request log. The log contains no token."""
     path = request.scope["path"]
     operation, parameter = operation_at(variant_of(state.settings), request.method, path)
     scheme, _space, value = request.headers.get("authorization", "").partition(" ")

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The emulator for tests, as a process of its own."""
-
 import select
 import subprocess
 import sys
@@ -20,10 +18,9 @@ _SETTLE_SECONDS = 60.0
 
 
 class Emulator:
-    """An emulator process on a free loopback port, for a ``with`` statement.
+    """A context manager for an emulator process on a free loopback port.
 
-    `tokens` contains tokens by name: `read_write`, `read_only` and `no_plan`. `cafile` verifies the certificate of
-    the argument `--tls-cert`.
+    `tokens` contains the tokens `read_write`, `read_only` and `no_plan`. `cafile` verifies the server's certificate.
     """
 
     def __init__(self, *, arguments: Sequence[str] = (), cafile: str | None = None) -> None:
@@ -35,7 +32,7 @@ class Emulator:
 
     def _session(self) -> Session:
         session = Session()
-        # Use no proxy of the environment.
+        # Ignore the proxy in the environment.
         session.trust_env = False
         session.verify = self._verify
         return session
@@ -49,7 +46,7 @@ class Emulator:
         if not self.base_url:
             self.process.kill()
             raise RuntimeError("The emulator did not start.")
-        # The process listens before it serves, so this call waits.
+        # This call waits until the process responds: the process listens before it serves.
         self._refresh_tokens()
         return self
 
@@ -70,7 +67,7 @@ class Emulator:
         self._call("PATCH", "settings", settings)
 
     def fault(self, **fault: Any) -> None:
-        """Schedule a fault, see `faults.py`."""
+        """Schedule a fault of `faults.py`."""
         self._call("POST", "faults", fault)
 
     def faults(self) -> list[dict[str, Any]]:
@@ -80,7 +77,7 @@ class Emulator:
         self._call("DELETE", "faults")
 
     def seed(self, count: int = 0, labels: Iterable[str] | None = None) -> list[dict[str, Any]]:
-        """Create clients with numbered labels or these labels. Return the clients with their keys."""
+        """Create ``count`` clients, or a client for each of ``labels``. Return the clients with their keys."""
         seeds = {"count": count, "labels": None if labels is None else list(labels)}
         return list(self._call("POST", "seed", seeds))
 
@@ -88,7 +85,7 @@ class Emulator:
         return list(self._call("GET", "clients"))
 
     def requests(self, operation: str | None = None) -> list[dict[str, Any]]:
-        """Return the request log, of all operations or of one."""
+        """Return the request log of all operations, or of one operation."""
         return list(self._call("GET", f"requests?operation={operation}" if operation else "requests"))
 
     def settle(self) -> list[dict[str, Any]]:
@@ -99,14 +96,14 @@ class Emulator:
             if all(entry["ended"] is not None for entry in calls):
                 return calls
             if time.monotonic() > deadline:
-                raise RuntimeError("The emulator is still at work.")
+                raise RuntimeError("The emulator did not finish all calls in time.")
             time.sleep(0.02)
 
     def clear_log(self) -> None:
         self._call("DELETE", "requests")
 
     def reports(self) -> dict[str, str | None]:
-        """Return, by host, the label of the client whose codes the agent sent; None if no client has the codes."""
+        """For each host that reported, return the label of its client; None if no client has the host's codes."""
         return dict(self._call("GET", "reports"))
 
     def clear_reports(self) -> None:
@@ -122,7 +119,7 @@ class Emulator:
         return self.tokens[name]
 
     def environment(self, token: str | None = "read_write") -> dict[str, str]:
-        """Return the environment variables with the address of the service and the token of this name."""
+        """Return the environment variables that contain the address of the service and the token of this name."""
         variables = {"MONITOR_BASE_URL": self.base_url}
         return {**variables, "MONITOR_API_TOKEN": self.tokens[token]} if token else variables
 

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The operations of docs/openapi.yaml by their names.
+"""The operations of docs/openapi.yaml: each public function has the name of its operation.
 
-An operation returns the body of the response, with the status if the status is not 200. Before, `gate.py` checks the
-token, and connexion checks that the contract allows the request.
+A function returns the body of the response, and the status if it is not 200. Before the call, `gate.py` checks the
+token, and connexion checks the request against the contract.
 """
 
 import functools
@@ -119,7 +119,7 @@ async def get_region_availability(state: State, region_id: str) -> Body | list[B
 
 
 async def read_examples(state: State, operation_id: str, **parameters: Any) -> Body:
-    """Serve an operation without a function here: return the examples of the contract as a list or by id."""
+    """For an operation without its own function, return the examples of the contract, as a list or by id."""
     verb, dummy, noun = operation_id.partition("_")
     if verb == "list":
         return _page(state, examples()[noun.removesuffix("s")])
@@ -141,10 +141,10 @@ def _only(rows: Iterable[Body]) -> Body:
 
 
 def _page(state: State, items: Sequence[Body], shown: Callable[[Body], Body] = dict) -> Body:
-    """Return the requested page in the envelope of section 2.5."""
+    """Return the requested page with its number, the number of pages and the number of items."""
     settings = state.settings
     items = [item for item in items if _matches(item, _filter())]
-    # Services page the regions too, but the contract documents no parameters for the list of regions.
+    # Services also return regions in pages, but the contract documents no parameters for this list.
     query = QueryParams(context.scope["query_string"])
     page, size = int(query.get("page", 1)), int(query.get("page_size", _USUAL_PAGE))
     if not _SMALLEST_PAGE <= size <= settings.page_size_max:
@@ -166,7 +166,7 @@ def _filter() -> Any:
 
 
 def _matches(item: Body, given: Any) -> bool:
-    """Return whether the fields have the given values. `+and` is a list of filters."""
+    """Return whether the fields have the given values. `+and` contains a list of filters."""
     return all(
         all(_matches(item, part) for part in value) if name == "+and" else item.get(name) == value
         for name, value in given.items()

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Settings for behaviours of services that docs/openapi.yaml leaves open.
+"""Settings for behaviours of services that docs/openapi.yaml does not define.
 
-A comment quotes the row of README.md, "What services do", that the settings below the comment play.
+A comment in quotes names a row of the table in README.md. The settings below the comment imitate this row.
 """
 
 import dataclasses
@@ -26,11 +26,11 @@ class Settings:
     mask_labels: tuple[str, ...] = ()
     mask_text: str = "[REDACTED]"
     mask_in: Literal["everywhere", "lists"] = "everywhere"
-    # The install code of all clients.
+    # If set, all clients have this install code.
     account_code: str = ""
     # "`label`"
     label_form: Literal["as_sent", "lower_case"] = "as_sent"
-    # Clients whose label is shown as null.
+    # Labels that responses show as null.
     null_labels: tuple[str, ...] = ()
     strict_labels: bool = False
     # "duplicate label"
@@ -40,7 +40,7 @@ class Settings:
     page_size_max: int = 500
     # "page past the end"
     past_end: Literal["not_found", "empty"] = "not_found"
-    # "a list that changes while it is read": list_lag is the number of first reads that miss a new client.
+    # "a list that changes while it is read": the first list_lag reads lack a new client.
     list_order: Literal["oldest", "newest"] = "oldest"
     list_lag: int = 0
     lists_deleted: bool = False
@@ -49,13 +49,13 @@ class Settings:
     extra_fields: bool = False
     plan_empty_string: bool = False
     region_availability: Literal["record", "array"] = "record"
-    # "errors": the value of `field` if an error is about no field.
+    # "errors": the value of `field` if an error does not concern a field.
     error_field: Literal["empty", "missing", "null"] = "empty"
     # "statuses"
     delete_status: Literal[200, 204] = 200
-    # "plan view without the grant", "scopes of the token": 401 does not name the missing scope.
+    # "plan view without the grant", "scopes of the token": the error 401 does not name the missing scope.
     forbidden_status: Literal[403, 401] = 403
-    # "rate limit": requests of a token to one operation within rate_window seconds; 0 is no limit.
+    # "rate limit": requests that a token may send to an operation in rate_window seconds; 0 means no limit.
     rate_limit: int = 0
     rate_window: int = 60
     # Settings of the emulator itself.
@@ -64,7 +64,7 @@ class Settings:
 
 
 def leaves_contract(settings: Settings) -> bool:
-    """Return whether responses differ from the contract on purpose. The emulator does not validate such responses."""
+    """Return whether responses intentionally differ from the contract. The emulator then validates no response."""
     return (
         bool(settings.null_labels)
         or settings.apps_as_integers

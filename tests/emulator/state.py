@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The state of the emulator; tokens with their scopes and the grants of their users."""
+"""The state of the emulator, and tokens with scopes and grants."""
 
 import secrets
 from collections import Counter, defaultdict, deque
@@ -22,7 +22,7 @@ READ_WRITE = "monitor:read_write"
 
 @dataclass(frozen=True)
 class Token:
-    """A token. Scopes and grants have the names of the brand `monitor`."""
+    """Scopes and grants contain `monitor` in place of the brand."""
 
     name: str
     scopes: Collection[str] = (READ_WRITE,)
@@ -30,7 +30,7 @@ class Token:
     value: str = field(default_factory=partial(secrets.token_hex, 32))
 
     def has_scope(self, scope: str) -> bool:
-        """Return whether the token has the scope. The scope to write includes the scope to read."""
+        """Return whether the token has the scope. READ_WRITE includes READ_ONLY."""
         return scope in self.scopes or (scope == READ_ONLY and READ_WRITE in self.scopes)
 
     def has_grant(self, alternatives: Iterable[Mapping[str, Any]]) -> bool:
@@ -42,7 +42,7 @@ class Token:
 
 
 def default_tokens(value: str | None = None) -> dict[str, Token]:
-    """Return tokens by name. The token with all rights has the value, if a value is given."""
+    """Return tokens by name. ``value`` replaces the random value of the token `read_write`."""
     granted: dict[str, Any] = {"account_access": "read_write", "monitor_subscription": True, "add_monitor": True}
     tokens = [
         Token("read_write", grants=granted, **({"value": value} if value else {})),
@@ -55,7 +55,7 @@ def default_tokens(value: str | None = None) -> dict[str, Token]:
 class State:
     """The account, settings, tokens, faults and request log. `reset` restores the first settings and tokens."""
 
-    # The server sets this function, which closes the connection from `address:port`.
+    # A function that closes the connection from `address:port`. The server sets the function.
     close_connection: Callable[[str], None]
 
     def __init__(self, store: Store, settings: Settings, tokens: Mapping[str, Token]) -> None:
@@ -68,11 +68,11 @@ class State:
         self.tokens = dict(tokens)
         self.faults: list[Fault] = []
         self.log: list[LogEntry] = []
-        # The label of the client under which a host reports, by host.
+        # By host: the label of the client whose codes the host sent.
         self.reports: dict[str, str | None] = {}
         # By token and operation: the times, in monotonic seconds, when calls leave the window of the rate limit.
         self.hits: defaultdict[tuple[str, str], deque[float]] = defaultdict(deque)
-        # The number of reads of the list since a client was created, by id.
+        # By id of a client: the number of reads of the list since the client was created.
         self.reads_of: Counter[int] = Counter()
 
     def reset(self) -> None:

@@ -55,7 +55,7 @@ class Store:
             self._deleted.append(row)
 
     def _check_label(self, label: str, client_id: int) -> None:
-        # Raise UnicodeError for half a surrogate pair, which is valid JSON.
+        # Raise UnicodeError if the label contains half a surrogate pair, which is valid JSON.
         label.encode()
         if any(row["label"] == label and row["id"] != client_id for row in self._clients.values()):
             raise LabelTaken(label)

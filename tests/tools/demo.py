@@ -1,7 +1,7 @@
 # Copyright (c) 2026 monitor.cloud contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Registers six hosts with an emulated service twice, breaks two hosts, and audits all hosts."""
+"""Registers six hosts with an emulated service, runs again, breaks two hosts, and audits all hosts."""
 
 import json
 import os
@@ -21,7 +21,6 @@ from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, LONGEST
 HOSTS = ("web-1", "web-2", "web-3", "db-1", "db-2", "cache-1")
 PAGE = CHECKOUT / "build" / "audit.html"
 PICTURE = CHECKOUT / "docs" / "audit.png"
-# The expected states of the two broken hosts.
 BROKEN = {"web-2": "foreign_key", "db-1": "wrong_permissions"}
 
 
@@ -63,7 +62,7 @@ def audit(inventory: Path, environment: dict[str, str]) -> dict[str, str]:
 def main() -> int:
     with tempfile.TemporaryDirectory(prefix="monitor.cloud-demo-") as temporary, Emulator() as service:
         directory = Path(temporary)
-        # A directory on this machine takes the place of each host.
+        # Each host is a directory on this machine.
         hosts = {host: {"monitor_agent_config_path": str(directory / host / "agent.conf")} for host in HOSTS}
         common = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
         common["monitor_agent_service"] = ""

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 monitor.cloud contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Checks the collection's documentation, renders guides and reference as HTML, and follows links. Needs no network."""
+"""Checks the collection's documentation, renders guides and reference as HTML, and checks links without a network."""
 
 import os
 import re
@@ -42,7 +42,7 @@ def main() -> int:
             root, "antsibull-docs", "collection", "--use-current", "--squash-hierarchy", "--dest-dir", str(pages), NAME
         )
         for page in pages.rglob("*.rst"):
-            # The theme furo shows the contents of a page beside the page, and reports this directive as an error.
+            # The theme furo shows its own table of contents, and reports this directive as an error.
             text = CONTENTS.sub("", page.read_text(encoding="utf-8"))
             page.write_text(rewritten(text, Path("docs/docsite/rst", page.name), _on_site), encoding="utf-8")
         shutil.rmtree(OUTPUT, ignore_errors=True)
@@ -59,7 +59,7 @@ def _run(root: Path, *command: str) -> int:
 
 
 def _on_site(path: str) -> str:
-    """Return the address of a file of the repository: of its page if the file is a guide."""
+    """Return the page of a guide on the site, or the address of another file in the public repository."""
     guide = re.fullmatch(r"docs/docsite/rst/(\w+)\.rst", path)
     return f"{guide[1]}.html" if guide else on_forge(path)
 

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Writes measured figures into the tables of docs/testing.md.
 
-As a program, it reads a report of `coverage json`, and fails if the tests run too few lines or branches.
+Run as a program, this file reads a report of `coverage json`, and fails if tests run too few lines or branches.
 """
 
 import json
@@ -21,7 +21,7 @@ from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
 PAGE = CHECKOUT / "docs" / "testing.md"
 Row = Sequence[object]
-# The smallest percentage of lines and of branches that tests must run. coverage can check only their sum.
+# Minimum percentages of the lines and branches that tests run. Coverage itself checks only both together.
 _FLOORS = {"statements": 98.0, "branches": 96.0}
 
 
@@ -30,7 +30,7 @@ def markdown(head: Row, rows: Iterable[Row]) -> str:
 
 
 def write(name: str, head: Row, measured: Iterable[Row], *, keys: int = 0) -> None:
-    """Replace a table of the page. With `keys`, keep each row with other values in its first `keys` cells."""
+    """Replace a table of the page. With `keys`, keep old rows that differ from each new row in the first `keys` cells."""
     page, rows = PAGE.read_text(encoding="utf-8"), [[str(cell) for cell in row] for row in measured]
     marked = re.compile(rf"(<!-- {name}: [^\n]*-->\n)(.*?)(<!-- end -->)", re.DOTALL)
     if keys and (table := marked.search(page)):
@@ -52,7 +52,7 @@ def _where() -> str:
 
 
 def write_counts(reports: Mapping[str, Sequence[Any]], seconds: float) -> None:
-    """Write the counts of a run of pytest into the table that FIGURES names: `tests` or `versions`."""
+    """Write the results of pytest into the table that the variable FIGURES names: `tests` or `versions`."""
     table, parts = os.environ.get("FIGURES"), os.environ.get("PARTS", "")
     passed, failed, errors, skipped = (reports.get(kind, []) for kind in ("passed", "failed", "error", "skipped"))
     bad = len(failed) + len(errors)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 monitor.cloud contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reads and replaces the relative links of pages. Relative links work in a checkout and on a forge."""
+"""Reads and replaces relative links, because they work only in a checkout and on a forge such as GitHub."""
 
 import os
 import re
@@ -22,7 +22,7 @@ def rewritten(text: str, page: Path, url: Callable[[str], str]) -> str:
 
 
 def targets(text: str, page: Path) -> list[str]:
-    """Return the targets of the relative links of a page as paths in the repository."""
+    """Return the paths in the repository to which the relative links of a page lead."""
     return [_target(link, page) for link in _LINK.finditer(text)]
 
 

@@ -4,7 +4,7 @@
 
 """Runs the tests with each supported ansible-core and Python, and writes the results into docs/testing.md.
 
-The first and the last pair of versions run all tests that depend on ansible-core. The other pairs run the part smoke.
+The oldest and the newest pair of versions run all tests that depend on ansible-core. Other pairs run the part smoke.
 ``matrix.py 2.16/3.11 2.18`` runs only these versions.
 """
 
@@ -34,7 +34,7 @@ ENVIRONMENTS = CHECKOUT / ".cache" / "matrix"
 
 
 def environment(name: str, python: str, *packages: str) -> Path:
-    """Return the interpreter of a virtual environment with these packages. Create a missing environment."""
+    """Return the Python of a virtual environment with these packages. Create the environment if it is missing."""
     interpreter = ENVIRONMENTS / name / "bin" / "python"
     pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
     path = os.pathsep.join([*map(str, sorted(pyenv.glob("versions/*/bin"))), os.environ["PATH"]])
@@ -48,20 +48,20 @@ def environment(name: str, python: str, *packages: str) -> Path:
 
 
 def controller(core: str, python: str) -> Path:
-    """Return the interpreter of an environment with this ansible-core, in which the collection is importable."""
+    """Return the Python of an environment with this ansible-core and with a link to the collection."""
     requirements = str(CHECKOUT / "tests" / "requirements-matrix.txt")
     package = f"ansible-core~={core}.0rc1" if core == NEXT else f"ansible-core=={core}.*"
     interpreter = environment(f"{core}-{python}", python, package, "-r", requirements)
     link = interpreter.parents[1] / f"lib/python{python}/site-packages/ansible_collections/monitor/cloud"
     link.parent.mkdir(parents=True, exist_ok=True)
-    # The link of a copied cache can point to another checkout.
+    # If the cache was copied, the link can point to another checkout.
     link.unlink(missing_ok=True)
     link.symlink_to(CHECKOUT)
     return interpreter
 
 
 def run(core: str, python: str) -> int:
-    """Run the tests with a pair of versions, and modules on hosts with each Python that this ansible-core supports."""
+    """Run the tests with a pair of versions. Modules also run with each Python that ansible-core supports on hosts."""
     print(f"== ansible-core {core}, Python {python}", flush=True)
     interpreter = controller(core, python)
     newest = 12 if core in ("2.16", "2.17") else 13
@@ -69,7 +69,7 @@ def run(core: str, python: str) -> int:
     variables = {"PATH": f"{interpreter.parent}{os.pathsep}{os.environ['PATH']}", "FIGURES": "versions"}
     variables["TARGET_PYTHONS"] = os.pathsep.join(map(str, hosts))
     parts = FULL if (core, python) in (PAIRS[0], PAIRS[-1]) else ("smoke",)
-    # Sanity tests hardly depend on the controller's Python. PyPI lacks their packages for release candidates.
+    # One Python is enough for sanity tests. PyPI lacks packages that sanity tests of release candidates need.
     if core != NEXT and python == CONTROLLERS[core][0]:
         parts = (*parts, "sanity")
     command = [str(interpreter), str(CHECKOUT / "tests/tools/run.py"), *parts]

@@ -20,18 +20,18 @@ from ansible_collections.monitor.cloud.tests.tools import figures
 from ansible_collections.monitor.cloud.tests.tools.tree import COLLECTION, copied_tree
 
 PASSING = 95.0
-# Tests that notice one replacement of an operator notice most other replacements, so one or two for each operator stay.
+# Tests that notice one replacement of an operator notice most others, so try one or two for each operator.
 OPERATORS = re.compile(
     r"core/(ReplaceBinaryOperator_(Add|Sub|Mul|Div|FloorDiv|Mod)_(Add|Sub|Mul)"
     r"|ReplaceComparisonOperator_(Eq_NotEq|NotEq_Eq|Is_IsNot|IsNot_Is|(Lt|LtE|Gt|GtE)_(Lt|LtE|Gt|GtE))"
     r"|ReplaceUnaryOperator_(USub_UAdd|Delete_\w+)"
     r"|(?!Replace(Binary|Comparison|Unary)Operator|Variable)\w+)"
 )
-# Changes of these lines have no effect on results.
+# Changes in these lines have no effect on results.
 WITHOUT_EFFECT = re.compile(r"if t\.TYPE_CHECKING:|\(frozen=True\)|strict=True\)|functools\.lru_cache")
-# These tests start a browser or shells.
+# These tests are slow: they start a browser or shells.
 LEFT_OUT = ("test_page.py", "test_host_file.py")
-# Seconds. A change can make a loop endless.
+# In seconds. A change can make a loop endless.
 TIMEOUT = 30
 
 
@@ -43,7 +43,7 @@ def pure_files(root: Path) -> list[Path]:
 
 
 def tests_of(file: Path) -> list[str]:
-    """Return the unit tests in the folder of a file that import the file, or all tests of the folder."""
+    """Return the unit tests that import a file. If no test imports the file, return all tests of its folder."""
     folder = [test for test in sorted(Path("tests/unit", file.parent).glob("test_*.py")) if test.name not in LEFT_OUT]
     importing = [
         test for test in folder if f"{file.parent.name}.{file.stem} import" in test.read_text(encoding="utf-8")
@@ -54,7 +54,7 @@ def tests_of(file: Path) -> list[str]:
 def count_noticed(file: Path) -> tuple[int, int]:
     """Print the changes of a file that no test notices. Return the numbers of noticed changes and of all changes.
 
-    The rate of cosmic-ray also counts skipped and impossible changes as noticed.
+    Cosmic-ray itself would also count skipped and impossible changes as noticed.
     """
     options = "-x -q --noconftest --tb=no -p no:cacheprovider -p _hypothesis_pytestplugin -p pytest_timeout"
     command = " ".join([sys.executable, "-m pytest", options, *tests_of(file)])
@@ -80,9 +80,9 @@ def count_noticed(file: Path) -> tuple[int, int]:
 
 
 def main() -> int:
-    """Test the named files, by default all, in a copy of the working tree. Return 1 below 95 %."""
+    """Test the named files, or all pure files, in a copy of the working tree. Return 1 below 95 %."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("files", nargs="*", type=Path, help="pure files; all of them by default")
+    parser.add_argument("files", nargs="*", type=Path, help="paths of pure files (default: all pure files)")
     files = parser.parse_args().files
     with copied_tree() as root:
         os.chdir(root)

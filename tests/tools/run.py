@@ -2,10 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs the named parts of the tests with pytest in several processes. Without a name, it runs all parts.
-
-Options of pytest may follow the names.
-"""
+"""Runs the named parts of the tests (default: all parts) with pytest. Options of pytest may follow the names."""
 
 import os
 import subprocess
@@ -13,7 +10,7 @@ import sys
 
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
-# Seconds for the whole run. pyproject.toml sets the timeout of a single test.
+# The time limit of the whole run, in seconds. pyproject.toml sets the timeout of a single test.
 _LONGEST = 6 * 3600.0
 _TOOLS = "tests/tools/test_lint.py"
 _LINT = f"{_TOOLS}::test_lint"
@@ -38,7 +35,7 @@ CHOSEN = {
         "--deselect=tests/unit/plugins/plugin_utils/_agent/test_host_file.py",
         "--deselect=tests/unit/plugins/plugin_utils/_audit/test_page.py",
     ],
-    # The features that depend most on ansible-core: variables, templates, secrets, the role, the inventory, labels.
+    # Tests of the features that depend most on ansible-core, such as variables, templates and secrets.
     "smoke": [
         "tests/contract/test_inventory.py::test_clients_are_hosts_with_variables_and_no_keys",
         "tests/contract/client/test_processes.py::test_a_module_creates_a_client_and_then_changes_nothing",
@@ -68,7 +65,7 @@ def main() -> int:
     known = {**PARTS, **CHOSEN}
     parts = [name for name in sys.argv[1:] if name in known]
     of_pytest = [option for option in sys.argv[1:] if option not in known]
-    # uv compiles no bytecode, and each process of the tests imports the same files.
+    # Let Python write bytecode: uv compiles none, and each process imports the same files.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["PARTS"] = ", ".join(parts) or "test"
     chosen = [path for part in parts or PARTS for path in known[part]]

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs tools that check the tree, and the integration targets of ansible-test."""
-
 import json
 import os
 import re
@@ -31,7 +29,7 @@ STEPS = {
     "changelog": ["antsibull-changelog", "lint"],
 }
 PYTHON = f"--python={sys.version_info.major}.{sys.version_info.minor}"
-# ansible-test passes only HOME to pip. So ansible-test gets a home directory that contains the settings of pip.
+# ansible-test passes only HOME to pip, so ansible-test gets a home directory that contains the settings of pip.
 HOME = CHECKOUT / ".cache" / "sanity"
 
 # The first run installs the requirements of ansible-test, which takes minutes.
@@ -63,7 +61,7 @@ def test_sanity(root: Path, tests: bool) -> None:
     if not tests:
         command += [f"--exclude=tests/{path.name}/" for path in (root / "tests").iterdir() if path.is_dir()]
     listed = subprocess.check_output([sys.executable, "-m", "pip", "config", "list"], text=True, timeout=60)
-    # Settings of the environment override files. Lines of the environment begin with a colon, so they sort last here.
+    # The last value of a setting counts. Lines of the environment begin with a colon, so they sort last.
     lines = sorted(listed.splitlines(), reverse=True)
     settings = dict(re.findall(r"^\S+\.([\w-]+)='(.*)'$", "\n".join(lines), re.MULTILINE))
     file = HOME / ".config" / "pip" / "pip.conf"
@@ -74,11 +72,11 @@ def test_sanity(root: Path, tests: bool) -> None:
     file.write_text(f"[global]\nquiet = 2\n{content}", encoding="utf-8")
     environment = {**os.environ, "HOME": str(HOME)}
     done = _run(command, root, environment)
-    # Without access to the script that installs pip, use .ci/get_pip.py.
+    # If ansible-test cannot download the script that installs pip, use .ci/get_pip.py.
     if done.returncode and (needed := re.search(r"manually downloaded and saved to: (.+\.py)$", done.stdout, re.M)):
         shutil.copyfile(CHECKOUT / ".ci" / "get_pip.py", needed[1])
         done = _run(command, root, environment)
-    assert done.returncode == 0, "see what it printed"
+    assert done.returncode == 0, "the output above contains the errors"
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -86,14 +84,14 @@ def test_lint(root: Path, step: str) -> None:
     above = root.parents[len(COLLECTION.parts) - 1]
     environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(above)}
     done = _run(STEPS[step], above if step == "mypy" else root, environment)
-    assert done.returncode == 0, "see what it printed"
+    assert done.returncode == 0, "the output above contains the errors"
 
 
 def test_integration(root: Path) -> None:
     command = ["ansible-test", "integration", "--color=no", "--local", PYTHON, "--continue-on-error"]
     if os.geteuid() == 0:
         command.append("--allow-root")
-    # Variables of the caller must not change the options of the modules.
+    # Environment variables of the caller must not change the options of the modules.
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("MONITOR_", "ANSIBLE_"))}
     with Emulator() as service:
         values = {
@@ -105,6 +103,6 @@ def test_integration(root: Path) -> None:
         config.write_text(json.dumps(values), encoding="utf-8")
         done = _run(command, root, environment)
     assert done.returncode == 0, done.stdout[-1000:]
-    # ansible-test only warns of an excluded target.
+    # If ansible-test excludes a target, it only prints a warning.
     targets = {path.parent.name for path in (CHECKOUT / "tests/integration/targets").glob("*/aliases")}
     assert set(re.findall(r"^Running (\S+) integration test role", done.stdout, re.MULTILINE)) == targets

@@ -22,7 +22,7 @@ LONGEST = 1800.0
 
 
 def tracked_files() -> list[Path]:
-    """List the files of the working tree, except ignored files."""
+    """List the files of the working tree, except files that git ignores."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(
         command, cwd=CHECKOUT, check=True, stdout=subprocess.PIPE, text=True, timeout=LONGEST

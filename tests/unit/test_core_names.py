@@ -2,15 +2,13 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Tests of the names of ansible-core that plugins use."""
-
 import ast
 
 import pytest
 
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
-# Names of actions, of AnsibleModule and of inventory plugins.
+# Private names of classes of ansible-core that plugins may use.
 ALLOWED = {
     "_task", "_execute_module", "_low_level_execute_command", "_connection", "_play_context", "_templar",
     "_find_needle", "_loader", "_display", "_make_tmp_path", "_transfer_data", "_fixup_perms2", "_remove_tmp_path",
@@ -18,9 +16,9 @@ ALLOWED = {
     "_diff", "_set_composite_vars", "_add_host_to_composed_groups", "_add_host_to_keyed_groups", "_read_config_data",
     "_cache",
 }  # fmt: skip
-# Names of the standard library and of requests.
+# Private names of other libraries that plugins may use.
 OTHERS = {"_fields", "_replace", "_raw"}
-# Plugins assign only these attributes of other objects. The first two are attributes of ansible-core.
+# Plugins assign only these attributes of other objects. The first two belong to objects of ansible-core.
 ASSIGNED = {"self._task.args", "context.no_log", "problem.text", "PrivateAction._last"}
 FORBIDDEN = {"_getframe", "CLIARGS", "_variable_manager", "_warns", "setattr", "vars"}
 CONTROLLER = ("action", "filter", "inventory", "lookup", "plugin_utils")

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Tests of the rules of docs/architecture.md for imports."""
+"""Tests of the rules for imports. docs/architecture.md explains the rules."""
 
 import ast
 
@@ -20,7 +20,7 @@ LAYERS = (
     ("plugin_utils",),
     ("action", "doc_fragments", "filter", "inventory", "lookup"),
 )
-# Only one file may import each of these names.
+# For each name: the only file that may import the name.
 SINGLE = {
     "requests": "module_utils._service.http",
     "urllib3": "module_utils._service.http",
@@ -29,7 +29,7 @@ SINGLE = {
 
 
 def imports() -> list[tuple[str, str]]:
-    """Return each file of plugins/ with each imported name."""
+    """Return each pair of a file in plugins/ and a name that the file imports."""
     pairs, root = [], CHECKOUT / "plugins"
     for path in root.rglob("*.py"):
         importer = ".".join(path.relative_to(root).with_suffix("").parts)
@@ -46,7 +46,7 @@ def begins(name: str, part: str) -> bool:
 
 
 def layer(name: str) -> int:
-    """Return the number of the layer of a name; -1 for a name of another package."""
+    """Return the layer of a name, or -1 for a name of another package."""
     matches = [(len(part), number) for number, parts in enumerate(LAYERS) for part in parts if begins(name, part)]
     return max(matches, default=(0, -1))[1]
 

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Invalid input gives an error before the first write, in check mode too."""
-
 import math
 import re
 from itertools import product
@@ -26,7 +24,7 @@ from ansible_collections.monitor.cloud.tests.support.tasks import Module, as_mod
 
 
 def _refusal(emulator: Emulator, module: Module, **options: Any) -> str:
-    """Return the message of check mode and of the run. Neither writes."""
+    """Return the message. Check mode and a run must give the same message, and write nothing."""
     messages = [failed(emulator, module, check_mode=check_mode, **options) for check_mode in (True, False)]
     assert writes(emulator) == []
     assert messages[0] == messages[1]
@@ -53,7 +51,7 @@ _ID = "is not valid. Give an id that the service lists."
         ("brand", ["mon/itor"], "brand 'mon/itor' must be the product name"),
         ("page_size", [0], "page_size must be at least 1, not 0"),
         ("concurrency", [0, 1001], "concurrency must be at least 1, and at most 1000"),
-        # With the time-out NaN, retries would never end.
+        # With a time-out of NaN, retries would never end.
         ("timeout", [math.inf, 86401.0], "timeout must be more than 0 seconds"),
         ("retry_timeout", [math.nan], "timeout must be more than 0 seconds"),
         ("label_pattern", ["*web"], "label_pattern '*web' is not a valid regular expression"),
@@ -124,7 +122,7 @@ def test_each_option_of_the_connection_is_read_from_the_environment(
 
 
 def test_an_empty_variable_of_the_environment_is_not_set(emulator: Emulator, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A job runner sets a variable without a value to an empty string."""
+    """Job runners set unused variables to an empty string."""
     for name in CONNECTION_OPTIONS:
         monkeypatch.setenv(f"MONITOR_{name.upper()}", "")
     address = f" {emulator.base_url}/\n"
@@ -132,7 +130,7 @@ def test_an_empty_variable_of_the_environment_is_not_set(emulator: Emulator, mon
 
 
 def test_only_text_is_a_label(emulator: Emulator) -> None:
-    """YAML reads 1.10 as 1.1, and 0123 as 83. If a list became one label, prune would delete its clients."""
+    """YAML reads 1.10 as 1.1 and 0123 as 83. If a list became a single label, prune would delete the listed clients."""
     emulator.seed(labels=["web1", "web2"])
     surplus = {"prune": True, "prune_pattern": "web.*", "prune_limit": 2}
     for label, message in ((1.1, "is not text. Write"), (["web1", "web2"], "is a list or dictionary")):

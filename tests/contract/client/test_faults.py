@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Retries and failures of labels and of connections; concurrent writers."""
-
 import json
 import socket
 from collections import Counter
@@ -34,7 +32,7 @@ def test_a_refusal_of_one_label_does_not_stop_the_others(emulator: Emulator) -> 
     }
     for label, fault in faults.items():
         emulator.fault(**fault, operation="create_client", match={"label": label}, times=-1)
-    # Three refusals in a row that do not name the field label would end the task, so use one worker.
+    # Three refusals in a row can end the task. With one worker, the order of the requests is known.
     bad = ["web 1", "web 2", "web 3"]
     options: dict[str, Any] = {"labels": ["web1", *faults, *bad, "web6"], "concurrency": 1, "retry_timeout": 0.3}
     result = go(emulator, monitor_clients, **options, include_keys=True, allow_failures=True)
@@ -61,7 +59,7 @@ def test_a_fault_of_every_label_ends_the_task_early(emulator: Emulator, status: 
     desired = [f"web{number:02}" for number in range(100)]
     with pytest.raises(TaskFailure) as failed:
         go(emulator, monitor_clients, labels=desired, concurrency=2, retry_timeout=0.0)
-    # With two workers, one more create request can be under way.
+    # With two workers, another create request can be in progress.
     assert len(emulator.requests("create_client")) <= most + 1
     assert list(failed.value.details["failures"]) == desired
     assert "The same happened to 'web01', 'web02'" in str(failed.value)
@@ -80,7 +78,7 @@ def test_a_create_of_unknown_outcome_is_reported_as_such(emulator: Emulator) -> 
 
 
 def test_a_create_that_is_listed_late_counts_as_created(emulator: Emulator, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The service creates the client after the time-out. The second create request gets the error 400."""
+    """The service creates the client after the time-out of the first request, so the second request gets 400."""
     monkeypatch.setattr(http, "_FIRST_BACKOFF", 2.0)
     monkeypatch.setattr("random.uniform", lambda least, most: most)
     emulator.fault(operation="create_client", kind="slow", seconds=1.0)
@@ -103,7 +101,7 @@ def test_rate_limit_in_seconds_is_obeyed_once_for_all_workers(emulator: Emulator
 
 @pytest.mark.parametrize("settings", [{"duplicate_status": 409}, {"duplicate_reason": "Taken"}, {}], ids=str)
 def test_another_controller_creates_while_the_list_is_late(emulator: Emulator, settings: dict[str, Any]) -> None:
-    """Observed: "duplicate label". The first list misses the clients, then the service refuses to create them."""
+    """Observed: "duplicate label". The first list lacks both clients, so the module tries to create them."""
     emulator.configure(**settings, list_lag=1)
     emulator.seed(labels=["web1", "web2"])
     result = go(emulator, monitor_clients, labels=["web1", "web2", "web3"])
@@ -112,7 +110,7 @@ def test_another_controller_creates_while_the_list_is_late(emulator: Emulator, s
     emulator.seed(labels=["web4"])
     one = go(emulator, monitor_client, label="web4")
     assert (one["changed"], one["client"]["id"]) == (False, emulator.clients()[-1]["id"])
-    # The create request without a response takes the label itself.
+    # The first create request succeeds without a response, so its retry finds that the label is taken.
     emulator.configure(list_lag=4)
     emulator.fault(kind="lost_response", operation="create_client")
     assert sorted(go(emulator, monitor_clients, labels=["web5", "web6"])["created"]) == ["web5", "web6"]

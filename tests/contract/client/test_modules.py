@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The options of the modules in check mode, in a run and in a second run."""
-
 from typing import Any
 
 import pytest
@@ -54,7 +52,7 @@ def test_present_and_absent_by_label_and_id(
 
 
 def test_check_mode_gives_a_new_client_placeholders_as_keys(emulator: Emulator) -> None:
-    """With placeholders, check mode can render templates that use the keys."""
+    """With placeholders, check mode can render templates that use keys."""
     one = go(emulator, monitor_client, label="web1", include_keys=True, check_mode=True)["client"]
     many = go(emulator, monitor_clients, labels=["web1"], include_keys=True, check_mode=True)["clients"]["web1"]
     assert one == many and one["api_key"] == one["install_code"] == PREDICTED and one["key_fingerprint"] is None
@@ -66,7 +64,6 @@ SCHEMAS = yaml.safe_load((CHECKOUT / "docs" / "openapi.yaml").read_text(encoding
 
 @pytest.mark.parametrize("name", SCHEMAS["ClientInput"]["properties"])
 def test_each_field_that_can_be_set(emulator: Emulator, name: str) -> None:
-    """Set the field on a new client, then on an existing client."""
     first: dict[str, Any] = {name: "first-1"}
     second: dict[str, Any] = {name: "second-2"}
     created = run_all_forms(emulator, monitor_client, **{"label": "web1", **first})["client"]
@@ -102,7 +99,7 @@ def _lists(result: dict[str, object]) -> dict[str, object]:
 def test_what_is_done(
     emulator: Emulator, there: list[str], options: dict[str, Any], expected: dict[str, list[str]]
 ) -> None:
-    # The plan is full, so the module must delete clients before it creates clients.
+    # The plan includes 3 clients, so the module must delete clients before it creates clients.
     emulator.set_plan("monitor-3")
     emulator.seed(labels=there)
     result = run_all_forms(emulator, monitor_clients, changes=bool(expected.keys() - {"unchanged"}), **options)

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Modules on each Python of a host; signals during a registration."""
-
 import json
 import os
 import re
@@ -37,7 +35,7 @@ PYTHONS = os.environ.get("TARGET_PYTHONS", sys.executable).split(os.pathsep)
 
 @pytest.mark.parametrize("python", PYTHONS, ids=[path.split("/")[-3] for path in PYTHONS])
 def test_a_module_creates_a_client_and_then_changes_nothing(python: str, emulator: Emulator, tmp_path: Path) -> None:
-    """The variables make Ansible start a process for the module, as on another host."""
+    """With these variables, Ansible starts a process for the module, as on a remote host."""
     controller = Local(tmp_path, emulator)
     variables = tmp_path / "variables.json"
     variables.write_text(json.dumps({"ansible_python_interpreter": python, **controller.executing()}))
@@ -64,7 +62,7 @@ def test_a_signal_ends_a_registration_within_a_second_and_the_next_run_continues
     """Send the signal during a pause for the rate limit, or between slow create requests."""
     controller = Local(tmp_path, emulator)
     play, home = controller.play(PLAY), {"ANSIBLE_HOME": str(tmp_path / "home")}
-    # The service accepts 30 create requests in 9 seconds, or 8 in 0.6 seconds.
+    # With `pause`, the service accepts 30 requests in 9 seconds. Without `pause`, a request takes 0.6 seconds.
     limit = {"rate_limit": 30, "rate_window": 9}
     emulator.configure(**(limit if pause else {"latency_ms": 600}))
     process = controller.start(play, errors=subprocess.PIPE, **home)[0]
@@ -72,15 +70,15 @@ def test_a_signal_ends_a_registration_within_a_second_and_the_next_run_continues
     progress = next(line for line in process.stderr if "clients done" in line)
     waiting = r", waiting \d s for the rate limit" if pause else ""
     assert re.fullmatch(rf"monitor_clients: \d+ of 100 clients done{waiting}\n", progress)
-    # The worker wrote the progress to core's queue. Wait until the worker releases the lock of the queue.
+    # The worker sends its progress through a queue of core. Wait until the worker releases the queue's lock.
     time.sleep(0.5)
-    # Workers have sessions of their own, so a terminal sends the signal to this process only.
+    # Like a terminal, send the signal to this process only: workers have their own sessions.
     process.send_signal(number)
     began = time.monotonic()
     stdout, stderr = process.communicate(timeout=60)
     assert time.monotonic() - began < 3, stdout + stderr
     assert "clients done" not in stdout
-    # A worker checks its parent twice a second, and a request takes 0.6 seconds.
+    # A worker checks twice a second whether its parent is alive, and a request takes 0.6 seconds.
     time.sleep(1.5)
     done = len(emulator.clients())
     time.sleep(1)

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Messages, results and details of failed tasks show no token, key or install code."""
-
 import functools
 import json
 from typing import Any
@@ -28,7 +26,7 @@ _ERROR = {"body": {"errors": [{"field": "of TOKEN\n", "reason": "a\nb"}]}}
     ("kind", "status", "fault", "shown"),
     [
         ("html", 403, {"body": "Bearer TOKEN is not welcome"}, "not JSON but 'Bearer <token> is not welcome'"),
-        # The message shows only the start of a long page, and this start ends within the token.
+        # The message quotes only the start of a long page, and the quotation would end inside the token.
         *(("html", 403, {"body": "." * start + "TOKEN" + "." * 200}, "...") for start in range(40, 130, 15)),
         ("status", 409, _ERROR, "the service returned 409: of <token>: a b (GET"),
         ("status", 302, {"headers": {"Location": "https://sso.example.com/TOKEN/x"}}, "example.com/<token>/x"),
@@ -65,7 +63,7 @@ def test_a_response_that_echoes_a_key_is_redacted(
     body = {"errors": [{"field": "x", "reason": "{api_key} and {install_code}".format(**client)}]}
     emulator.fault(kind="status", status=403, body=body, operation=operation, times=-1)
     output, printed = as_module(module, options, emulator)
-    # Core 2.22 and later reads secrets to redact from this key.
+    # Since 2.22, core redacts the secrets that this entry lists.
     output.pop("_ansible_new_secrets", None)
     secrets = plain_secrets(emulator)
     assert len(secrets) > 3 and found_in(json.dumps(output), secrets) == []

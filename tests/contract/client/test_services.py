@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Modules with services that differ. `Observed:` names a row of tests/emulator/README.md."""
+"""Differences between services: `Observed:` names a row of the table in tests/emulator/README.md."""
 
 from collections import Counter
 from typing import Any
@@ -55,7 +55,7 @@ def test_all_operations_in_one_sequence(emulator: Emulator, settings: dict[str, 
 
 
 def test_only_a_service_that_responds_with_405_gets_a_put(emulator: Emulator) -> None:
-    """Observed: "client update". Only the first update of a process is a POST."""
+    """Observed: "client update". After 405, the process sends only PUT requests."""
     emulator.configure(update_verb="put_only")
     emulator.seed(3)
     renames = {label: f"new-{label}" for label in labels(emulator)}
@@ -72,7 +72,7 @@ def test_only_a_service_that_responds_with_405_gets_a_put(emulator: Emulator) ->
 
 
 def test_page_size_falls_back_once_per_process(emulator: Emulator) -> None:
-    """Observed: "page_size". The module asks for 500, then for 100, then for no size."""
+    """Observed: "page_size". The module requests pages of 500 clients, then of 100 clients, then without a size."""
     body = {"detail": [{"loc": ["query", "page_size"], "msg": "Must be 25-100"}]}
     refusal = {"kind": "status", "status": 422, "body": body, "operation": "list_clients"}
     emulator.seed(150)

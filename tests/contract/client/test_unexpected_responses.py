@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Responses about another client, empty responses, and lists that are incomplete or late."""
-
 from typing import Any
 
 import pytest
@@ -48,7 +46,7 @@ _RENAME = {"labels": ["new1"], "renames": {"web2": "www2"}, **_SURPLUS}
 def test_a_response_about_another_client(
     emulator: Emulator, operation: str, module: Module, options: dict[str, Any], problem: str
 ) -> None:
-    """The message never advises to delete a client that the task did not create."""
+    """The message must not advise to delete a client that the task did not create."""
     emulator.seed(labels=["web1", "web2", "web3", "old1"])
     other = {"id": 1, "label": "web1"} if operation == "create_client" else {"id": 1}
     emulator.fault(kind="edit", operation=operation, add=other, times=-1)
@@ -114,11 +112,11 @@ def test_a_part_of_a_list_is_never_taken_for_the_whole(
 @pytest.mark.parametrize(
     ("reads", "results", "shown", "pages_read"),
     [
-        # The service counts one client twice.
+        # The service counts a client twice.
         ([["1 2 2"]], 3, [1, 2], 2),
-        # Pages without an order: a client can be on two pages.
+        # The pages have no fixed order, so a client can be on two pages.
         ([["1 2", "2 3"], ["1 3", "3 1"], ["4 1", "1 4"]], 4, [1, 2, 3, 4], 6),
-        # The service announces the number of entries of a page.
+        # The field ``results`` contains the number of clients on a page, not in the list.
         ([["1 2", "3 4"]], 2, [1, 2, 3, 4], 4),
     ],
 )

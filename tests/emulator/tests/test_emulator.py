@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Behaviours of the emulator that no other test needs."""
-
 from typing import Any
 
 import pytest
@@ -21,7 +19,7 @@ from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
     ],
 )
 def test_lists_are_filtered_by_equality(emulator: Emulator, text: str, expected: list[str] | None) -> None:
-    """Observed: "filters". The number `results` counts the clients that match the filter."""
+    """Observed: "filters". `results` is the number of clients that match the filter."""
     emulator.seed(labels=["web1", "web2"])
     reply = emulator.call("GET", "/monitor/clients", headers={"X-Filter": text})
     assert (reply.status_code == 400) is (expected is None)

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Tests of samples, links, variables and versions in pages."""
-
 import configparser
 import re
 import subprocess
@@ -59,7 +57,7 @@ def test_links_of_the_repository_lead_to_files() -> None:
         text = page.read_text(encoding="utf-8")
         linked = targets(text, page.relative_to(CHECKOUT))
         assert [path for path in linked if not (CHECKOUT / path).exists()] == [], page
-        # A forge does not render these roles.
+        # A forge such as GitHub does not render these roles.
         assert re.findall(r":(?:ref|doc|ansplugin|ansopt):`", text) == [], page
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A service without a network, and actions without a play."""
+"""A stub of the service without a network, and actions that run without a play."""
 
 import types
 from collections.abc import Mapping
@@ -72,7 +72,7 @@ def action_of(kind: type[ActionBase], arguments: Mapping[str, Any], variables: M
 
 
 def fleet(**results: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the variables of a play with the registered results ``audit`` of each host and ``account``."""
+    """Return variables of a play: the result ``audit`` of each host, and the result ``account``."""
     hosts = list(results)
     plays = dict.fromkeys(("ansible_play_hosts", "ansible_play_hosts_all", "ansible_play_batch"), hosts)
     account = {"clients": [{"label": label, "key_fingerprint": label, "keys_masked": False} for label in ("old", "db")]}

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Tests of the action agent_config in this process. tests/fleet/test_plan.py tests the action in plays."""
-
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -36,7 +34,7 @@ def action(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ActionModule:
 
 
 def _run(action: ActionModule, check_mode: bool = False) -> dict[str, Any]:
-    # Core creates an action for each task.
+    # Core creates a new action object for each task.
     new: ActionModule = action_of(ActionModule, action._task.args, _VARIABLES)
     new._task.check_mode, new._task.diff = check_mode, True
     return new.run(task_vars=_VARIABLES)

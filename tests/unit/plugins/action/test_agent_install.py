@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Tests of the action agent_install. tests/fleet/test_agent.py tests the action with real connections."""
-
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -36,7 +34,7 @@ def test_the_environment_has_the_code_and_the_installer_runs_once(
 ) -> None:
     skip_without(shell[0])
     path = tmp_path / "installed"
-    # With TMOUT, some shells end a script that waits.
+    # If TMOUT is set, some shells end a script that waits.
     for name in ("MONITOR_API_TOKEN", "TMOUT"):
         monkeypatch.setenv(name, "1")
     command = f'echo "$MONITOR_INSTALL_CODE$MONITOR_API_TOKEN$TMOUT" > {path}; cat'
@@ -52,6 +50,6 @@ def test_a_failure_is_reported_without_the_code(monkeypatch: pytest.MonkeyPatch)
 
 def test_an_agent_that_keeps_the_output_open_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     begun = time.monotonic()
-    # Close the standard error, because in_shell waits for its end.
+    # Close standard error: in_shell waits until each process has closed it.
     assert _install(monkeypatch, "sleep 20 & exec 2>&-")["changed"] is True
     assert time.monotonic() - begun < 10

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Tests of the filters. tests/fleet/test_documents.py tests that Ansible finds the filters."""
-
 from typing import Any
 
 import pytest
@@ -21,7 +19,7 @@ def _hostvars(**labels: Any) -> dict[str, Any]:
 
 
 def _inspected(labels: dict[str, str], **given: Any) -> dict[str, Any]:
-    """Return hostvars with labels ``given`` by the inventory, and with ``labels`` in results of agent_config."""
+    """Return hostvars: the inventory sets the labels ``given``, and results of agent_config contain ``labels``."""
     hostvars = _hostvars(**given)
     for host, label in labels.items():
         hostvars[host]["inspected"] = {"label": label, "state": "absent" if label == "gone" else "present"}
@@ -41,11 +39,11 @@ _INVENTORY = _hostvars(web1=None, web2=None, **{"db.1": "database"}, x="")
         ("client_labels", [["web1", "db.1"], _INVENTORY], {"web1": "web1", "db.1": "database"}),
         ("client_labels", ["web1", _INVENTORY], "takes a list of hosts"),
         ("client_labels", [["web1"], _hostvars(web1=None, w="web1")], "have the same label 'web1'"),
-        # Two hosts outside the list may have one label.
+        # Hosts outside the list may share a label.
         ("client_labels", [["web1"], _hostvars(web1=None, a="same", b="same")], {"web1": "web1"}),
         ("client_labels", [["web1"], _inspected({"web1": "own"}, web1=None), "inspected"], {"web1": "own"}),
         ("client_labels", [["a", "b"], _inspected({"b": "own"}, a="own", b=None), "inspected"], "the same label"),
-        # The client of host a was removed by an earlier play, so another host can use its label.
+        # An earlier play removed the client of host a, so another host can use the label.
         ("client_labels", [["web1"], _inspected({"a": "gone"}, web1="gone", a=None), "inspected"], {"web1": "gone"}),
         ("client_labels", [["web1"], _inspected({}, web1="own", a=83), "inspected"], {"web1": "own"}),
         ("client_label", [{"label": "web1"}], "takes the name of a host as text. Put a number in quotes.$"),

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Tests of labels and their options, of masks and keys, and of the fields of a client that results show."""
-
 import json
 import re
 import unicodedata
@@ -60,7 +58,7 @@ def test_the_label_of_a_host_without_a_portable_name_has_a_digest() -> None:
         (as_text, [None, 1.1, 83, True, ["web1"]], "is not text|is a list or"),
         (check_labels, [["web1", "web2", "web1"]], "'web1' is listed twice. Labels are unique: give each host its own"),
         (
-            # ansible-core splits the text of an option at its commas.
+            # ansible-core splits the text of an option at commas.
             check_labels,
             [text.split(",") for text in ("['web1','web2']", '["web1", "web2"]', "[web1,web2]", "['web1']")],
             r"""is the text of a list.* -e '{"labels": \["web1", "web2"\]}'""",
@@ -119,7 +117,7 @@ def _client(number: int, **fields: Any) -> dict[str, Any]:
 
 
 def test_masks_and_keys() -> None:
-    """Observed: "key format": opaque."""
+    """Observed: "key format"."""
     masks: list[Any] = [None, "", "a" * 15, "[REDACTED]", "*" * 36, f"{_KEY[:-3]}***", f"{_KEY} ", f"{_KEY} \n"]
     masks += [f"<{_KEY}>", f"{_KEY[:20]}…", f"{_KEY}\x7f", f"{_KEY}\x9b", "\ud800" * 40, 1234567890123456, [_KEY]]
     assert [value for value in masks if not why_masked(value)] == []
@@ -155,7 +153,7 @@ def test_an_install_code_may_be_short_and_one_for_the_account(code: str) -> None
     clients = [_client(number, install_code=code) for number in range(3)]
     assert masked(clients) == {}
     assert why_unusable(clients[0]) == ""
-    # A code of the account is a secret too.
+    # An install code that all clients share is also a secret.
     assert secrets_of(clients[0])["install_code"] == code
     assert code not in str(Views(clients).show({**clients[0], "command": f"install {code}"}))
 
@@ -169,7 +167,7 @@ def test_a_key_with_another_character_is_refused_by_its_name(field: str) -> None
             f"the {field} contains U+{ord(character):04X} {unicodedata.name(character)}; "
             "only letters, digits and ._~+/=:@- are allowed"
         )
-        # Messages redact a key with such a character too.
+        # Messages also redact an invalid key.
         assert set(secrets_of(client)) == {"api_key", "install_code"}
 
 
@@ -207,7 +205,7 @@ def test_views_leave_out_secrets_unless_requested() -> None:
     requested = Views([client], include_keys=True).show(client)
     assert requested == {**plain, **client}
     assert Views([client]).show({}) == {}
-    # Users choose labels, so a label can contain an install code.
+    # Users choose labels, so a label is shown even if it contains an install code.
     assert Views([]).show(_client(1, label="x-12345", install_code="12345"))["label"] == "x-12345"
 
 

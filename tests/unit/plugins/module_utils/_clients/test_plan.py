@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Tests of the choice of a tier, of its room for clients, and of its price."""
-
 from __future__ import annotations
 
 import contextlib
@@ -114,7 +112,7 @@ def test_a_plan_that_is_too_small_for_the_clients_is_refused(desired: str, exist
         ({**_TIERS[3], "id": "monitor-ten"}, _TIERS, 10, "monitor-ten"),
         ({"id": "monitor-10"}, _TIERS, 1, "monitor-3"),
         (_TIERS[0], _TIERS, "monitor-100", "monitor-100"),
-        # The service does not list the tier of this account.
+        # The service does not list the tier that this account has.
         ({"id": "monitor-5", "clients_included": 5}, _TIERS, "monitor-5", "monitor-5"),
         ({}, [], 1, "The service lists no subscriptions. Check base_url"),
         ({}, _TIERS, 101, "The largest subscription, 'monitor-100', includes 100 clients. Choose a smaller"),

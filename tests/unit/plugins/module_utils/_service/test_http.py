@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Tests of pauses and of concurrent calls. Tests of requests are in tests/contract/client and tests/faults."""
-
 import time
 
 import pytest

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Tests of the redaction of secrets, also in JSON and in URLs."""
-
 import hashlib
 import json
 import time
@@ -25,7 +23,7 @@ SECRETS = {"api_key": KEY, "install_code": 'a b"c/ä\\{{x}}0123456789'}
 def test_each_form_of_a_secret_is_redacted(name: str, secret: str) -> None:
     for form in (secret, json.dumps(secret)[1:-1], urllib.parse.quote(secret, safe="")):
         assert redact(f"see {form} there", SECRETS) == f"see <{name}> there"
-    # A message can show a key without its line break.
+    # A message can show a key without the line break at its end.
     assert redact(f"see {secret} there", {name: f"{secret}\n"}) == f"see <{name}> there"
 
 
@@ -51,6 +49,6 @@ def test_redaction_of_a_thousand_failures_with_ten_thousand_clients_is_quick() -
     failures = {f"web{number}": f"Could not create client: refused: {keys[number]}" for number in range(1000)}
     began = time.process_time()
     shown = _texts_without_keys({"failures": failures}, api)
-    # A replacement of each secret in each message took 24 s. One pass takes 0.7 s of processor time.
+    # Replacing each secret in each message took 24 s. A single pass takes 0.7 s of processor time.
     assert time.process_time() - began < 5
     assert shown["failures"]["web7"] == "Could not create client: refused: <api_key of client 7>"

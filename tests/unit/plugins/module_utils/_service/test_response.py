@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Tests of responses: their values, their errors, and whether a request is retried."""
-
 from __future__ import annotations
 
 import functools
@@ -148,7 +146,7 @@ def test_an_incomplete_response_is_retried_except_for_a_create_request() -> None
     [
         (401, b"", "/monitor/clients", "check api_token (monitor_agent_api_token, MONITOR_API_TOKEN)"),
         (403, {"errors": [{"reason": "no"}]}, "/monitor/clients", "The token needs the scope x."),
-        # The service explains each 403 with errors.
+        # The service itself explains each 403 in the field `errors`.
         (403, {"message": "blocked"}, "/monitor/clients", "another server may have responded"),
         # Requests for regions contain no token.
         (401, {"errors": [{"reason": "no"}]}, "/regions", "another server may have responded"),

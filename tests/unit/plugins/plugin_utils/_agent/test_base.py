@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Tests of errors of actions on hosts. tests/fleet/test_kinds_of_hosts.py tests how a script reaches a host."""
-
 from typing import Any
 
 import pytest

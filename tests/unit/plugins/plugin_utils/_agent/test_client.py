@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Tests that find the client of a host in the registered result of a task."""
-
 from typing import Any
 
 import pytest
@@ -75,7 +73,7 @@ def test_the_client_of_the_hosts_label() -> None:
     assert _chosen({"clients": account}) == Registered("web1", {**_CLIENT, **_SHOWN}, owners)
     missing = _chosen({"clients": account}, "web3")
     assert (missing.missing, missing.state, missing.client["label"]) == (True, "pending", "web3")
-    # A template may use any field.
+    # A predicted client has all fields, because a template may use any field.
     assert missing.client.keys() >= {"id", "created", "plan"}
 
 

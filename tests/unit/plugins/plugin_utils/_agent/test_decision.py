@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Tests that compare the file and the service of a host with the desired file and the client."""
-
 import contextlib
 import re
 from typing import Any
@@ -39,7 +37,7 @@ _DESIRED = Desired("/etc/agent", _TEXT.encode())
         (_SAME, {"owner": "agent", "group": "4"}, ["owner", "group"], [["root", "agent"], ["wheel", "4"]]),
         (_CHANGED._replace(mode=0o644), {"owner": ""}, ["content", "mode"], [["0644", "0600"]]),
         (HostFile("missing"), {"owner": "agent"}, ["content"], []),
-        # A link is replaced by a file, even if the target of the link has the desired content.
+        # A file replaces a symbolic link, even if the target of the link has the desired content.
         (HostFile("link", text=_TEXT), {"owner": "agent"}, ["content", "type"], []),
     ],
 )
@@ -65,7 +63,7 @@ def test_the_owner_of_the_key_in_the_file(text: str | None, state: str, label: s
     key = decision.key_owner(actual, _CLIENT, _TEXT, _PATTERN)
     assert (key.state, key.label) == (state, label)
     assert decision.key_owner(actual, _MASKED, _PATTERN.replace("0000", "2222"), _PATTERN).state == masked
-    # A removal has no template.
+    # A task that removes the file has no template.
     assert decision.key_owner(actual, _CLIENT, "", "").state in (state, "no_key")
 
 

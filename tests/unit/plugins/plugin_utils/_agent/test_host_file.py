@@ -2,11 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Tests of the scripts that inspect and change a file: each shell runs the scripts, with tools of several systems.
-
-tests/faults/test_hostile_directories.py has the tests with other users who interfere.
-"""
-
 import os
 import shlex
 import shutil
@@ -37,14 +32,14 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
 _TOOLS = ["cat", "chmod", "chown", "cut", "date", "env", "find", "grep", "head", "id", "ls", "mkdir", "mktemp", "mv"]
 _TOOLS += ["pwd", "rm", "rmdir", "sed", "stat", "wc"]
-# Tools of BSD reject options of GNU, and print spaces before numbers.
+# BSD tools reject options of GNU tools, and BSD wc prints spaces before a number.
 _BSD = {
     "stat": '[ "$1" = -f ] || exit 1; f=$(printf %s "$2" | sed \'s/%Mp%03Lp/0%a/; s/%z/%s/; s/%Su/%U/; s/%Sg/%G/; '
     's/%m/%Y/\'); shift 2; exec /usr/bin/stat -c "$f" "$@"',
     "wc": "printf '     '; exec /usr/bin/wc \"$@\"",
     "find": 'POSIXLY_CORRECT=1 exec /usr/bin/find "$@"',
 }
-# The tools of each system that differ from the tools of GNU. tests/fleet/test_kinds_of_hosts.py tests busybox.
+# For each system: the tools that differ from the GNU tools. tests/fleet/test_kinds_of_hosts.py tests busybox.
 SYSTEMS: dict[str, dict[str, str]] = {
     "macOS": {**_BSD, "shasum": '[ "$1 $2" = "-a 256" ] && shift 2 && exec /usr/bin/sha256sum "$@"'},
     "FreeBSD": {**_BSD, "sha256": '[ "$1" = -q ] && shift && /usr/bin/sha256sum "$@" | cut -c1-64'},
@@ -54,7 +49,7 @@ SYSTEMS: dict[str, dict[str, str]] = {
 
 @pytest.mark.parametrize("kind", [*SHELLS, *SYSTEMS])
 def test_the_life_of_a_file(tmp_path: Path, kind: str) -> None:
-    """A file is created with its directories, replaced with a backup, read and removed."""
+    """Create a file with its directories, read the file, replace it with a backup, and remove it."""
     shell, name, tools, root = SHELLS.get(kind, []), NAME, tmp_path / "tools", tmp_path / "root"
     skip_without(*shell[:1])
     if kind in SYSTEMS:
@@ -74,7 +69,7 @@ def test_the_life_of_a_file(tmp_path: Path, kind: str) -> None:
     assert (file.kind, file.text, file.mode) == ("file", text, 0o640)
     assert (_USER["owner"] in file.user, _USER["group"] in file.group) == (True, True)
     assert (file.machine, int(file.changed)) == (new.machine, int(path.stat().st_mtime))
-    # A missing final newline is no difference. Without a tool for digests, the script prints the content.
+    # A missing final newline is not a difference. Without a tool for digests, the script prints the content.
     for data in (text, text[:-1]):
         file = inspect(path, data.encode(), shell)
         assert file.same is ("no tool" not in kind) and file.text == (None if file.same else text)
@@ -149,7 +144,7 @@ def test_a_script_that_is_cut_off_does_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("shell", [["dash"], ["mksh"]])
 def test_content_is_no_argument_of_a_program(tmp_path: Path, shell: list[str]) -> None:
-    """Other users can see arguments of programs. mksh has no builtin printf."""
+    """Other users can see the arguments of processes. In mksh, printf is a separate program."""
     skip_without(*shell)
     path, log = old_file(tmp_path), tmp_path / "log"
     note = f'echo "$0 $*" >> {log}; exec /usr/bin/"${{0##*/}}" "$@"'
@@ -162,7 +157,7 @@ def test_content_is_no_argument_of_a_program(tmp_path: Path, shell: list[str]) -
 _AT = "InactiveExitTimestamp=Fri 2026-11-27 18:57:00"
 _LOOP = ["ActiveState=activating", "UnitFileState=disabled", "NRestarts=5"]
 _LOOP_STATE: dict[str, Any] = {"service": "activating", "service_enabled": "disabled", "restarts": 5}
-# Output of systemctl, exit code of an init script, fields of HostFile. None: the host has no systemd or no init script.
+# Columns: output of systemctl, exit code of the init script, HostFile. None: no systemd, or no init script.
 SERVICES: list[tuple[list[str] | None, int | None, dict[str, Any]]] = [
     ([], None, {}),
     (["LoadState=not-found", "ActiveState=inactive"], None, {"service": "inactive", "service_missing": True}),
@@ -226,7 +221,7 @@ def test_owners(tmp_path: Path) -> None:
 
 @as_root
 def test_directories_that_other_users_can_change_are_refused(tmp_path: Path) -> None:
-    """The directory of the file may belong to another user. A sticky directory needs a subdirectory of root."""
+    """The directory of the file may belong to another user, but must belong to root inside a sticky directory."""
     base = tmp_path / "base"
     directory, path = base / "agent", base / "agent" / "agent.conf"
     directory.mkdir(parents=True)
@@ -253,7 +248,7 @@ def test_directories_that_other_users_can_change_are_refused(tmp_path: Path) -> 
 
 
 NEITHER = "the path is neither a file nor a symbolic link"
-# For each command that makes the path {}: kind, problem and text.
+# For each command that creates the path {}: the expected kind, problem and text.
 KINDS: dict[str, tuple[str, str, str | None]] = {
     "mkdir {}": ("missing", NEITHER, None),
     "mkfifo {}": ("missing", NEITHER, None),
@@ -310,6 +305,6 @@ _PARSED = HostFile("file", changed=77, user=("root", "0"), group=("wheel", "0"),
     ],
 )  # fmt: skip
 def test_the_output_of_hosts_is_parsed(output: str, expected: HostFile | None) -> None:
-    """Login shells print text of their own, and terminals add carriage returns."""
+    """Login shells can print a greeting, and terminals add carriage returns."""
     file = host_file.parse(output)
     assert (file and file._replace(machine=None)) == expected

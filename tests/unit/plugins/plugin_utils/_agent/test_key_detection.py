@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Tests that find the owner of the key in a file."""
-
 import pytest
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import fingerprint
@@ -47,7 +45,7 @@ def _owner(template: str, text: str, own: str | None = None) -> KeyOwner:
 def test_the_owner_of_the_key_in_each_kind_of_file(shape: str, key: str) -> None:
     text = shape.format(key=key, code=_CODE)
     assert _owner(shape, text) == _OWNERS[key]
-    # If the key is the own key of the host, the label that the account has for the key does not matter.
+    # If the host has its own key, the label of this key in the account does not matter.
     assert _owner(shape, text, fingerprint(key)) == KeyOwner("own", "web1", fingerprint(key))
     for no_key in ("", "[REDACTED]", "short"):
         assert _owner(shape, shape.format(key=no_key, code="")) == KeyOwner("no_key")
@@ -59,20 +57,20 @@ _ASSIGNED = "api_key = {key}\n"
 @pytest.mark.parametrize(
     ("template", "text", "key"),
     [
-        # A key of the account is found in a file that does not match the template.
+        # Find a key of the account even if the file does not match the template.
         *((_ASSIGNED, form.format(_OTHER), _OTHER) for form in ("old|{}|x", "KEY={};", "a:\n  b: '{}'", "{}\r\n")),
         *(("", form.format(_SIGNS), _SIGNS) for form in ("key={}", "key:{}", "'{}'", "x {} y")),
         (_ASSIGNED, f"api_key={_STRANGE}", _STRANGE),
         (_ASSIGNED, f"  api_key   =  {_STRANGE}\r\n", _STRANGE),
-        # If the template is only the key, only the first line of the file is compared.
+        # If the template contains only the key, compare only the first line of the file.
         ("{key}\n", f"{_STRANGE}\nmore\n", _STRANGE),
         ("{key}\n", f"no key\n{_STRANGE}\n", None),
-        # Only lines that match the template line of the key are compared.
+        # Compare only lines that match the template's line with the key.
         ("url=x\nkey={key}\n", f"url=0123456789abcdef\nkey={_STRANGE}\n", _STRANGE),
         ("code={code}, key={key}\n", f"# code=x, key={_STRANGE}\n", None),
         ("{code}, {key} {code}\n", f"a, {_STRANGE} b, c\n", _STRANGE),
         (_ASSIGNED, f"# was {_OTHER}\napi_key = {_OWN}\n", _OWN),
-        # A former key in a comment is ignored.
+        # Ignore a former key in a comment.
         *(
             (_ASSIGNED, f"{mark}{former}\napi_key = {_STRANGE}\n", _STRANGE)
             for mark in ("# was ", "#api_key = ", " ; ", "// ")

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Tests of rendered files and of the pattern of a file, which has sentinels in place of the secrets."""
-
 import base64
 import types
 from collections.abc import Callable

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Tests of sealed keys: only this run can decrypt a sealed key, and only for the label of its client."""
-
 import pytest
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Tests of the states of hosts, of renamed hosts and of clients without a host."""
-
 import dataclasses
 import functools
 from typing import Any
@@ -129,10 +127,10 @@ def test_what_adopt_would_do_and_why(seen: Host, labels: str, inventory: str, ex
     ("owners", "labels", "adoptions", "renames"),
     [
         ({"new": "old", "web": "web"}, "old web", "adopt nothing", {"old": "new"}),
-        # Several hosts carry one key.
+        # Several hosts carry the same key.
         ({"app-1": "old", "app-2": "old"}, "old", "conflict conflict", {}),
         ({"app-2": "old", "old": "old"}, "old", "conflict nothing", {}),
-        # The hosts got new names in a chain. Some chains end at a client, contain a clone, or form a circle.
+        # Chains of renamed hosts: each host carries the key of another host's client.
         ({"web2": "web1", "web3": "web2", "web4": "web3"}, "web1 web2 web3", "later later adopt", {"web3": "web4"}),
         ({"web-2": "web-1", "web-3": "web-2"}, "web-1 web-2 web-3", "conflict conflict", {}),
         ({"web-2": "web-1", "web-3": "web-2", "web-4": "web-2"}, "web-1 web-2", "conflict conflict conflict", {}),

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Tests of reading labels and results of the whole inventory."""
-
 from typing import Any
 
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.inventory import host_of, read_inventory
@@ -23,7 +21,7 @@ def test_the_whole_inventory_counts_and_results_of_active_hosts_only() -> None:
         "web.1": {"audit": {"changed": False}, "monitor_agent_label": "web1"},
         "failed": {"audit": {"changed": False}, "monitor_agent_state": "absent"},
         "locked": _Locked(),
-        # The label was rendered by a task of the host.
+        # A task of the host rendered the label.
         "of_play": _Locked(audit={"label": "rendered"}),
     }
     hosts = {"ansible_play_hosts": ["web.1", "of_play"], "ansible_play_hosts_all": ["web.1", "failed", "localhost"]}
@@ -46,6 +44,6 @@ def test_the_host_of_a_label() -> None:
         "self": {"monitor_agent_label": "mine"},
     }
     variables = {"hostvars": own, "groups": {"all": list(own)}, "ansible_play_hosts_all": []}
-    # The search finds "plain" by name, before it reads the variables of "locked".
+    # The search finds host "plain" by its name, before the search reads the variables of "locked".
     expected = {"web1": ("web.1", ["locked"]), "plain": ("plain", []), "mine": (None, ["locked"])}
     assert {label: host_of(label, variables, but="self") for label in expected} == expected

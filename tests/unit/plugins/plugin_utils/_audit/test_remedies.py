@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Tests of the steps and commands that an audit proposes."""
-
 import pytest
 
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Host, facts_of
@@ -57,7 +55,7 @@ def test_only_plain_names_are_in_commands(name: str) -> None:
 
 @pytest.mark.parametrize(("labels", "given"), [("old", " -e monitor_agent_replace_key=true"), ("old app-1 app-2", "")])
 def test_a_rollout_that_gives_a_clone_a_new_client_has_the_variable_for_it(labels: str, given: str) -> None:
-    """No host of the inventory has the label of the client whose key the two clones carry."""
+    """Both clones carry the key of client old. No host has the label old."""
     seen = [*(inspected(host, "other", owner_label="old") for host in ("app-1", "app-2")), inspected("web", "no_file")]
     commands = {step.kind: step.shell for step in made(report(seen, account([*labels.split(), "web"])))[1]}
     assert commands["foreign_key"] == f"ansible-playbook monitor.cloud.rollout{given} --limit app-1,app-2"

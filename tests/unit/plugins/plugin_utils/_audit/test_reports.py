@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Tests of the report as table, JSON, JUnit XML, metrics and HTML page."""
-
 import dataclasses
 import html
 import json
@@ -27,7 +25,7 @@ from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 SCHEMA = json.loads((CHECKOUT / "docs" / "audit.schema.json").read_text(encoding="utf-8"))
 NASTY = '<script>alert("1")</script> & \u2028 {{ style }} \x0b\udc80'
 SHOWN = NASTY.translate(dict.fromkeys(map(ord, "\u2028\x0b\udc80"), "\ufffd"))
-# Names with characters that have a meaning in a format.
+# Names that contain special characters of the formats.
 NAMES = ['a"b', "a\\b", "a\nb", "a\\nb", "a\rb", "a\u2028b", "a\udc80b", "a\\udc80b", '{x="y"} 1', "# EOF", " "]
 
 
@@ -80,7 +78,7 @@ def test_all_forms_name_the_audits_of_a_joined_report_and_its_notes() -> None:
 
 @pytest.mark.parametrize(("orphans", "stale"), [(True, False), (False, True), (False, False)])
 def test_junit_has_a_failing_case_for_each_kind_of_drift(orphans: bool, stale: bool) -> None:
-    """The JUnit file and the exit code of the audit agree. A host with a masked key is skipped."""
+    """JUnit has failures if and only if the audit finds drift. A host with a masked key is skipped."""
     source = {"name": "a.json", "generated_at": "2026-01-01T03:04:05Z", "hosts": 1, "stale": stale}
     masked = inspected("web", "unverifiable", key_fingerprint="!")
     of = dataclasses.replace(report([masked], account(["web"], masked=["web"])), sources=[source])
@@ -105,7 +103,7 @@ def test_the_page_escapes_text_of_hosts_and_requests_nothing() -> None:
 
 
 def values(of: Report, **options: Any) -> dict[tuple[str, ...], float]:
-    """Return the samples by name and labels. The parsers of both formats must give the same result."""
+    """Return the samples by name and labels. The parsers of both formats must return the same samples."""
     text = reports.as_openmetrics(of, **options).encode("utf-8").decode()
     new, old = (
         list(parser.text_string_to_metric_families(text))
@@ -137,7 +135,7 @@ def test_counts_of_all_states_and_of_the_account_and_hosts_on_request() -> None:
     hosts = [audits.unreachable("gone"), inspected("new", "no_file"), inspected("web"), inspected("db")]
     of = report(hosts, account(["gone", "web", "db", "old"], masked=["old"], plan=TIERS[1], tiers=TIERS))
     assert values(of) == expected
-    # The oldest audit with used hosts gives the time of a joined report.
+    # The time of a joined report is the time of the oldest audit that contributes a host.
     times = {"2026-01-02T03:04:05Z": 2, "2026-01-01T03:04:05Z": 1, "2025-12-31T03:04:05Z": 0}
     sources = [{"generated_at": time, "hosts": hosts} for time, hosts in times.items()]
     assert values(dataclasses.replace(of, sources=sources))[("audit_timestamp_seconds",)] == 1767236645

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Tests of joining audits of parts of a fleet."""
-
 import datetime
 import json
 from collections.abc import Iterable, Mapping
@@ -65,7 +63,7 @@ def test_a_stale_audit_is_named_and_is_drift(at: str, max_age: float, when: str)
 
 
 def test_hosts_of_audits_and_of_the_inventory() -> None:
-    # An audit without used hosts is not stale.
+    # An audit that contributes no host is not stale.
     made = joined({"a.json": one_host("2020-01-01T00:00:00Z"), "b.json": one_host(LATER)}, labels=HERE)
     assert (states(made), made.notes) == ({"web": ("ok",), "db": ("unreachable",)}, [])
     assert [(source["hosts"], source["stale"]) for source in made.sources] == [(0, False), (1, False)]
@@ -73,7 +71,7 @@ def test_hosts_of_audits_and_of_the_inventory() -> None:
     gone = ["web-9", "web-10"]
     made = joined({"a.json": written(map(inspected, gone), account(gone))})
     assert made.notes == ["Hosts left out, because the inventory does not contain them: 2 (web-9, web-10)."]
-    # The present inventory determines the label of a host.
+    # The current inventory determines the label of a host.
     made = joined({"a.json": one_host(EARLIER)}, account(["web"]), {"web": "www"})
     assert states(made) == {"web": ("foreign_key", "not_registered")}
 
@@ -81,13 +79,13 @@ def test_hosts_of_audits_and_of_the_inventory() -> None:
 @pytest.mark.parametrize(
     ("inspected_then", "clients_now", "expected"),
     [
-        # Playbook adopt renamed the client after the audit.
+        # The playbook adopt renamed the client after the audit.
         (inspected("web", "other", owner_label="old"), {"web": "old"}, "ok"),
         # The client was deleted after the audit.
         (inspected("web"), {"other": "other"}, "unknown_key not_registered"),
-        # The token of the present run reads no keys.
+        # The current token cannot read keys.
         (inspected("web"), {"web": None}, "unverifiable"),
-        # The audit read no keys, so the content of the file is unknown.
+        # The token of the audit could not read keys, so the content of the file is unknown.
         (inspected("web", "unverifiable", key_fingerprint=fingerprint("web")), {"web": "web"}, "unverifiable"),
     ],
 )
