@@ -30,7 +30,7 @@ def markdown(head: Row, rows: Iterable[Row]) -> str:
 
 
 def write(name: str, head: Row, measured: Iterable[Row], *, keys: int = 0) -> None:
-    """Replace a table of the page. With `keys`, keep old rows that differ from each new row in the first `keys` cells."""
+    """Replace a table of the page. With `keys`, keep old rows that differ from new rows in the first `keys` cells."""
     page, rows = PAGE.read_text(encoding="utf-8"), [[str(cell) for cell in row] for row in measured]
     marked = re.compile(rf"(<!-- {name}: [^\n]*-->\n)(.*?)(<!-- end -->)", re.DOTALL)
     if keys and (table := marked.search(page)):

@@ -15,14 +15,7 @@ from ansible_collections.monitor.cloud.plugins.modules import (
     monitor_subscription_info,
 )
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.support.tasks import (
-    Module,
-    failed,
-    go,
-    labels,
-    run_all_forms,
-    writes,
-)
+from ansible_collections.monitor.cloud.tests.support.tasks import Module, failed, go, labels, run_all_forms, writes
 
 pytestmark = pytest.mark.usefixtures("quick_backoff")
 

@@ -14,10 +14,7 @@ from ansible_collections.monitor.cloud.tests.unit.plugins.stub import action_of
 
 _KEY = "0A1B2C3D-4E5F-6071-8293A4B5C6D7E8F9"
 _CLIENT = {"id": 1, "label": "web1", "api_key": _KEY, "install_code": "C" * 36}
-_VARIABLES = {
-    "inventory_hostname": "web1",
-    "registered": {"clients": {"web1": _CLIENT}},
-}
+_VARIABLES = {"inventory_hostname": "web1", "registered": {"clients": {"web1": _CLIENT}}}
 
 
 def _execute(_action: ActionBase, _command: str, in_data: bytes | None = None) -> dict[str, Any]:

@@ -63,8 +63,7 @@ def test_sentences_about_joined_audits_and_about_a_token_that_reads_no_keys() ->
 
 
 @pytest.mark.parametrize(
-    ("drift", "ok", "shown", "more"),
-    [(49, 1, 50, 0), (50, 1, 50, 0), (200, 0, 200, 0), (201, 9, 200, 1)],
+    ("drift", "ok", "shown", "more"), [(49, 1, 50, 0), (50, 1, 50, 0), (200, 0, 200, 0), (201, 9, 200, 1)]
 )
 def test_the_worst_findings_of_a_large_fleet_are_shown(drift: int, ok: int, shown: int, more: int) -> None:
     seen = [inspected(f"web-{number}", differs=["mode"] if number < drift else []) for number in range(drift + ok)]
