@@ -24,7 +24,7 @@ from ansible_collections.monitor.cloud.tests.tools import figures
 
 BEGAN = time.monotonic()
 
-# Shell scripts start background jobs with SIGINT ignored, but tests interrupt processes by SIGINT.
+# Background jobs of shell scripts ignore SIGINT, but tests interrupt processes by SIGINT.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 # On a busy machine an example can take longer than the deadline of hypothesis.
 hypothesis.settings.register_profile("untimed", deadline=None)
@@ -57,7 +57,7 @@ def workshop() -> Iterator[tuple[Path, Path]]:
 
 @pytest.fixture(scope="session")
 def machines(workshop: tuple[Path, Path]) -> Iterator[Callable[..., list[fleet.Host]]]:
-    """Return a function that starts hosts, and reuses a host with the same name and the same ``prepare``."""
+    """Return a function that starts hosts. A second call with the same name and ``prepare`` returns the same host."""
     started: dict[tuple[str, str], fleet.Host] = {}
 
     def start(*names: str, prepare: str = "") -> list[fleet.Host]:

@@ -50,7 +50,7 @@ def _in_turn(contenders: Mapping[str, Contender], rounds: int) -> Costs:
 
 
 def _after(prepare: Callable[[], object], contender: Contender) -> Contender:
-    """Return a contender that runs ``prepare`` first. Its cost does not include ``prepare``."""
+    """Return a contender that runs ``prepare`` first. The cost does not include ``prepare``."""
 
     def both() -> Cost:
         prepare()

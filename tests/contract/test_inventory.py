@@ -27,7 +27,7 @@ class Inventory:
         self.environment: dict[str, str] = {}
 
     def run(self, command: str = "ansible-inventory --list --export", **options: Any) -> tuple[int, str]:
-        """Run a command with this inventory. Return its exit code and its output."""
+        """Run a command with this inventory. Return the exit code and the output."""
         path = self.directory / "account.monitor_clients.yml"
         path.write_text(yaml.safe_dump({"plugin": "monitor.cloud.clients", **options}), encoding="utf-8")
         settings = {"ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "true", **self.emulator.environment(self.token)}

@@ -73,7 +73,7 @@ def seed(state: State, count: int = 0, labels: list[str] | None = None) -> list[
 
 
 def _report(state: State, host: str, install_code: str, api_key: str) -> None:
-    """Record under which client the host reports; None if no client has the codes."""
+    """Record the label of the client that has the codes, or None."""
     sent = (install_code, api_key)
     labels = (row["label"] for row in state.store.all() if (row["install_code"], row["api_key"]) == sent)
     state.reports[host] = next(labels, None)

@@ -178,7 +178,7 @@ def _client(state: State, client_id: int) -> Row:
 
 
 def _is_late(state: State, row: Row) -> bool:
-    """Return whether the list does not show the client yet."""
+    """Return whether the list still omits the client."""
     state.reads_of[row["id"]] += 1
     return state.reads_of[row["id"]] <= state.settings.list_lag
 

@@ -20,7 +20,7 @@ class Settings:
     brand: str = "monitor"
     # "client update": with put_only, a POST gets 405.
     update_verb: Literal["post", "put_only"] = "post"
-    # "`api_key`, `install_code`": tokens that only read always see masked keys.
+    # "`api_key`, `install_code`": read-only tokens always see masked keys.
     mask_for: Literal["read_only", "all"] = "read_only"
     # Labels of clients whose keys are masked for all tokens.
     mask_labels: tuple[str, ...] = ()
@@ -64,7 +64,7 @@ class Settings:
 
 
 def leaves_contract(settings: Settings) -> bool:
-    """Return whether responses intentionally differ from the contract. The emulator then validates no response."""
+    """Return whether responses intentionally differ from the contract. Such responses are not validated."""
     return (
         bool(settings.null_labels)
         or settings.apps_as_integers

@@ -21,7 +21,7 @@ from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
 PAGE = CHECKOUT / "docs" / "testing.md"
 Row = Sequence[object]
-# Minimum percentages of the lines and branches that tests run. Coverage itself checks only both together.
+# Minimum percentages of the lines and branches that tests run. Coverage itself checks only the total.
 _FLOORS = {"statements": 98.0, "branches": 96.0}
 
 

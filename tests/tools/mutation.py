@@ -31,7 +31,7 @@ OPERATORS = re.compile(
 WITHOUT_EFFECT = re.compile(r"if t\.TYPE_CHECKING:|\(frozen=True\)|strict=True\)|functools\.lru_cache")
 # These tests are slow: they start a browser or shells.
 LEFT_OUT = ("test_page.py", "test_host_file.py")
-# In seconds. A change can make a loop endless.
+# The time limit in seconds, because a change can make a loop endless.
 TIMEOUT = 30
 
 
@@ -80,7 +80,7 @@ def count_noticed(file: Path) -> tuple[int, int]:
 
 
 def main() -> int:
-    """Test the named files, or all pure files, in a copy of the working tree. Return 1 below 95 %."""
+    """Test the named files, or all pure files, in a copy of the working tree. Return 1 if tests notice less than 95 %."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("files", nargs="*", type=Path, help="paths of pure files (default: all pure files)")
     files = parser.parse_args().files

@@ -65,7 +65,7 @@ def main() -> int:
     known = {**PARTS, **CHOSEN}
     parts = [name for name in sys.argv[1:] if name in known]
     of_pytest = [option for option in sys.argv[1:] if option not in known]
-    # Let Python write bytecode: uv compiles none, and each process imports the same files.
+    # Let Python write bytecode: uv writes none, and each process imports the same files.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["PARTS"] = ", ".join(parts) or "test"
     chosen = [path for part in parts or PARTS for path in known[part]]

@@ -72,7 +72,7 @@ def test_a_signal_ends_a_registration_within_a_second_and_the_next_run_continues
     assert re.fullmatch(rf"monitor_clients: \d+ of 100 clients done{waiting}\n", progress)
     # The worker sends its progress through a queue of core. Wait until the worker releases the queue's lock.
     time.sleep(0.5)
-    # Like a terminal, send the signal to this process only: workers have their own sessions.
+    # A terminal would send the signal only to this process, because workers have their own sessions.
     process.send_signal(number)
     began = time.monotonic()
     stdout, stderr = process.communicate(timeout=60)

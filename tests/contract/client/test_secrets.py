@@ -58,7 +58,7 @@ def test_a_response_that_echoes_a_key_is_redacted(
     body = {"errors": [{"field": "x", "reason": "{api_key} and {install_code}".format(**client)}]}
     emulator.fault(kind="status", status=403, body=body, operation=operation, times=-1)
     output, printed = as_module(module, options, emulator)
-    # Since 2.22, core redacts the secrets that this entry lists.
+    # Since version 2.22, core redacts the secrets that this entry lists.
     output.pop("_ansible_new_secrets", None)
     secrets = plain_secrets(emulator)
     assert len(secrets) > 3 and found_in(json.dumps(output), secrets) == []

@@ -164,7 +164,7 @@ def test_a_listed_client_that_one_read_lacks_is_deleted(emulator: Emulator) -> N
 
 
 def test_a_rename_that_a_late_replica_shows_later_or_never(emulator: Emulator) -> None:
-    """The response to the update shows the old label. Reads show the old label twice or always."""
+    """The response to the update shows the old label. The first two reads, or all reads, show the old label."""
     emulator.seed(labels=["old1", "old2", "old3"])
     for number, times in ((1, -1), (2, 2)):
         fault = {"kind": "edit", "add": {"label": f"old{number}"}, "match": {"label": f"new{number}"}}

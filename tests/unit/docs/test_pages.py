@@ -57,7 +57,7 @@ def test_links_of_the_repository_lead_to_files() -> None:
         text = page.read_text(encoding="utf-8")
         linked = targets(text, page.relative_to(CHECKOUT))
         assert [path for path in linked if not (CHECKOUT / path).exists()] == [], page
-        # A forge such as GitHub does not render these roles.
+        # GitHub and other forges do not render these roles of Sphinx.
         assert re.findall(r":(?:ref|doc|ansplugin|ansopt):`", text) == [], page
 
 

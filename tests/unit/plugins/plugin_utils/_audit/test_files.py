@@ -28,7 +28,7 @@ def test_paths_patterns_and_variables(tmp_path: Path, monkeypatch: pytest.Monkey
         (tmp_path / name).write_text(TEXT, encoding="utf-8")
     (tmp_path / "again.json").symlink_to("a.json")
     assert names("b.json", "[ab].json") == [f"{tmp_path}/b.json", f"{tmp_path}/a.json"]
-    # Two names of one file give one audit. The name of an existing file is not a pattern.
+    # A file with two names is read once. The name of an existing file is not used as a pattern.
     assert names("a.json", "again.json", "~/a.json", "[c].json") == [f"{tmp_path}/a.json", f"{tmp_path}/[c].json"]
     variables = {"audit_2": AUDIT, "audit_1": AUDIT, "not_audit_1": 7}
     assert names("b.json", variables=variables, pattern="audit_.*") == [

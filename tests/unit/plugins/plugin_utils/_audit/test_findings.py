@@ -99,7 +99,7 @@ def test_a_key_is_unverifiable_if_keys_are_masked() -> None:
 def test_keys_that_the_token_cannot_compare_are_no_drift() -> None:
     masked = {"key_fingerprint": "!"}
     assert report([_web("unverifiable", **masked)], account(["web"], masked=["web"])).drift == ""
-    # The host counts as drift if it has another state, if its file is unreadable, or if the token reads other keys.
+    # The host counts as drift if it has another state, if its file is unreadable, or if the token can read other keys.
     for facts, labels in (({**masked, "service_differs": ["state"]}, ["web"]), ({}, ["web"]), (masked, [])):
         assert report([_web("unverifiable", **facts)], account(["web"], masked=labels)).drift == "1 unverifiable"
 

@@ -102,6 +102,6 @@ def test_light_and_dark_wide_and_narrow_are_accessible(opened: Opener, scheme: s
     background = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (sum(json.loads(f"[{background[4:-1]}]")) > 600) is (scheme == "light")
     assert Axe().run(page).response["violations"] == []
-    # The page folds a long command.
+    # Test a command of more than 2,000 characters.
     page = opened(report([unreachable("x" * 2000)], account([])), width, color_scheme=scheme, bypass_csp=True)
     assert Axe().run(page).response["violations"] == []
