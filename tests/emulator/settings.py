@@ -64,7 +64,7 @@ class Settings:
 
 
 def leaves_contract(settings: Settings) -> bool:
-    """Return whether responses intentionally differ from the contract. Such responses are not validated."""
+    """Return whether responses intentionally differ from the contract. Responses that differ are not validated."""
     return (
         bool(settings.null_labels)
         or settings.apps_as_integers

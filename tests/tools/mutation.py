@@ -80,7 +80,7 @@ def count_noticed(file: Path) -> tuple[int, int]:
 
 
 def main() -> int:
-    """Test the named files, or all pure files, in a copy of the working tree. Return 1 if tests notice less than 95 %."""
+    """Test the named files, or all pure files, in a copy of the tree. Return 1 if tests notice less than 95 %."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("files", nargs="*", type=Path, help="paths of pure files (default: all pure files)")
     files = parser.parse_args().files
