@@ -18,7 +18,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
 
 
 def connection_params(option: Callable[[str], t.Any], given: Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """Return the connection options of a plugin. ``given``: values of the user, before core converts their types."""
+    """Return the connection options of a plugin. ``given``: options of the user with their original types."""
     params = {name: option(name) for name in CONNECTION_OPTIONS}
     params["brand"] = params["brand"] or CONNECTION_OPTIONS["brand"]["default"]
     for name in ("allow_http", "validate_certs"):

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Functions that send the requests for a list of changes to the service, several requests at a time."""
+"""Functions that carry out a list of changes in the account, with several concurrent requests."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _LEAST_IN_A_ROW = 3
 _NOT_READABLE = (403, 404, 405, 501)
 # If another client has the label, the error of the service contains one of these words.
 _TAKEN = re.compile(r"uniq|taken|exists|duplicate|in use|conflict|already", re.IGNORECASE)
-_NOT_LISTED = "Another client has the label, but this token does not see it. Use a token that sees all clients."
+_NOT_LISTED = "Another client, which this token cannot read, has the label. Use a token that can read all clients."
 _ALIKE = "The account has a client {!r}, and the service treats both labels as equal. Use this label, or another label."
 
 
@@ -51,14 +51,14 @@ class ChangeResult(t.NamedTuple):
 
     @property
     def renamed_meanwhile(self) -> bool:
-        """Whether this task did not delete the client because another controller had renamed the client."""
+        """Whether the task kept a client that was to be deleted, because another controller had renamed the client."""
         return bool(self.client) and not self.change.changed and not self.change.after
 
 
 def _read_by_id(api: Api, client: fields.Client) -> fields.Client:
-    """Read a listed client again by its id, and return ``{}`` if the client was deleted.
+    """Read a client of the list again by its id. Return ``{}`` if the client was deleted.
 
-    If the service shows clients only in lists, return the listed client.
+    If the service shows clients only in lists, return the client from the list.
     """
     try:
         return api.get_client(client["id"]) or {}
@@ -69,7 +69,7 @@ def _read_by_id(api: Api, client: fields.Client) -> fields.Client:
 
 
 def without_deleted(api: Api, current: Sequence[fields.Client], labels: t.Collection[str]) -> list[fields.Client]:
-    """Return a list without deleted clients: the list can be late, so read each client with one of ``labels`` by id."""
+    """Read each client whose label is in ``labels`` again by its id, and return the list without deleted clients."""
     to_verify = [client for client in current if client["label"] in labels]
     read = api.http.each(functools.partial(_read_by_id, api), to_verify)
     deleted = {client["id"] for client, by_id in zip(to_verify, read) if not by_id}
@@ -79,11 +79,11 @@ def without_deleted(api: Api, current: Sequence[fields.Client], labels: t.Collec
 def ensure_capacity(
     api: Api, changes: Sequence[Change], existing: int, *, check_mode: bool = False
 ) -> tuple[list[str], str]:
-    """Raise InputError if the paid plan has no room for the clients to create; return warnings, and the cost as text.
+    """Raise InputError if the paid plan is too small for the clients to create. Return warnings, and the cost as text.
 
-    ``existing`` is the number of clients in the account. :func:`carry_out` deletes clients before it creates clients,
-    so clients to delete count as room in the plan. If the plan cannot be read, return a warning. Return the cost only
-    in check mode.
+    ``existing`` is the number of clients in the account. Subtract the clients to delete, because :func:`carry_out`
+    deletes clients before it creates clients. If the plan cannot be read, return a warning. Return the cost only in
+    check mode.
     """
     actions = [change.action for change in changes]
     if "create" not in actions:
@@ -92,7 +92,7 @@ def ensure_capacity(
         plan = api.get_plan()
     except ApiError as error:
         option = "To skip this check, set check_capacity: false (monitor_clients; role: monitor_agent_check_capacity)."
-        return [f"Could not check that the plan has room for the new clients. {error} {option}"], ""
+        return [f"Could not check whether the plan is large enough for the new clients. {error} {option}"], ""
     used, new = existing - actions.count("delete"), actions.count("create")
     tiers: list[plans.Tier] = []
     if plans.is_too_small(plans.use_of_plan(used, new, plan, [])) or (check_mode and not plan):
@@ -107,8 +107,8 @@ def ensure_capacity(
 def carry_out(api: Api, changes: Sequence[Change], *, check_mode: bool) -> list[ChangeResult]:
     """Make changes, and return a result for each change in the same order. In check mode, only predict the results.
 
-    Rename clients first, then delete clients to make room in the plan, then create clients. If a change fails, continue
-    with the other changes, unless all other changes would fail with the same error.
+    Rename clients first. Delete clients before you create clients, because the plan limits the number of clients. If a
+    change fails, continue with the other changes, unless all other changes would fail with the same error.
     """
     done = [ChangeResult(change, change.after, change.problem) for change in changes]
     if check_mode:
@@ -124,10 +124,10 @@ def carry_out(api: Api, changes: Sequence[Change], *, check_mode: bool) -> list[
 
 @dataclasses.dataclass
 class _Worker:
-    """Threads that make changes, and skip all further changes if each change would fail with the same error.
+    """Make changes in several threads. Skip the remaining changes if all of them would fail with the same error.
 
     The threads stop after one error if the service cannot be reached, refuses the token or returns 429. After other
-    errors, the threads stop if several changes fail in a row: as many as there are threads, and at least three.
+    errors, the threads stop if N changes fail in a row. N is the number of threads, but at least three.
     """
 
     api: Api
@@ -136,7 +136,7 @@ class _Worker:
     lock: threading.Lock = dataclasses.field(default_factory=threading.Lock)
 
     def start(self, changes: Sequence[Change]) -> list[ChangeResult]:
-        """Make changes of one kind. Ignore an error that stopped changes of another kind, except a WrongObjectError."""
+        """Make changes of one kind, even if changes of another kind were stopped, except by a WrongObjectError."""
         self.in_a_row = 0
         if not isinstance(self.cause, WrongObjectError):
             self.cause = None
@@ -165,9 +165,9 @@ class _Worker:
         return done
 
     def _delete(self, change: Change) -> ChangeResult:
-        """Read the client again, and delete the client unless the client was renamed after the list was read."""
+        """Read the client again. Delete the client only if the client still has the label from the list."""
         before = change.before
-        # If the read does not find the client, send the delete request too, because a replica can be late.
+        # Send the delete request even if the read returns no client, because a replica of the service can be late.
         client = self.api.get_client(before["id"], labelled=before["label"] is not None) or before
         if client["label"] != before["label"]:
             return ChangeResult(absent(change.label), client)
@@ -180,7 +180,7 @@ class _Worker:
             self.in_a_row = 0
             return
         self.in_a_row += 1
-        # Http already retried requests with these errors (except create requests), so each further change would fail.
+        # The class Http already retried after these errors (except create requests), so other changes would fail too.
         certain = error.status in (None, 401, 429) and (change.action != "create" or error.outcome != "unknown")
         every = certain or self.in_a_row >= max(self.api.http.settings.concurrency, _LEAST_IN_A_ROW)
         if isinstance(error, WrongObjectError) or (self.cause is None and every):
@@ -190,10 +190,10 @@ class _Worker:
 def views_of(
     api: Api, known: Sequence[fields.Client], clients: Sequence[fields.Client], *, include_keys: bool
 ) -> tuple[fields.Views, list[fields.Client]]:
-    """Return :class:`fields.Views` for ``clients``, and ``clients`` with the keys that the service shows.
+    """Return :class:`fields.Views` of ``clients``, and ``clients`` with all keys that the service does not mask.
 
     ``known`` are all clients of the account. Some services mask keys only in lists, so with ``include_keys`` read each
-    masked client by its id. If the first client that is read by its id is masked too, do not read the other clients.
+    client with masked keys by its id. If the keys of the first client are masked again, do not read the other clients.
     """
 
     def read(client: fields.Client) -> fields.Client:
@@ -223,11 +223,11 @@ def not_deleted(done: Sequence[ChangeResult]) -> list[str]:
 
 
 def _create_all(worker: _Worker, changes: Sequence[Change]) -> list[ChangeResult]:
-    """Create clients. If the outcome of a create request is unknown, or its label is taken, read the list of clients.
+    """Create clients. After an unknown outcome, or an error about the label, read the list of clients.
 
-    No label gets two clients. If the outcome of a create request is unknown, retry the request only if no client in the
-    list has the label. If the service refuses the retry because the label is taken, the first request was only late,
-    and created the client: retry until the list contains the client. Give up after ``retry_timeout`` seconds.
+    Never create two clients with the same label: after an unknown outcome, retry the request only if no client in the
+    list has the label. If the service refuses the retry because the label exists, the first request created the client,
+    but the list is late: retry until the list contains the client. Give up after ``retry_timeout`` seconds.
     """
     done: dict[str, ChangeResult] = {}
     todo, unknown, http = list(changes), set[str](), worker.api.http
@@ -271,7 +271,7 @@ def _is_ambiguous(error: MonitorError | None) -> bool:
 
 
 def _may_succeed_later(error: MonitorError | None, was_unknown: bool) -> bool:
-    """Whether to retry a create request. ``was_unknown``: an earlier request of the task may have taken the label."""
+    """Whether to retry a create request. ``was_unknown``: an earlier request may have created the client."""
     return isinstance(error, ApiError) and (
         error.outcome in ("unknown", "pending") or (was_unknown and _is_taken(error))
     )
@@ -293,7 +293,7 @@ def _resolved(api: Api, ambiguous: Sequence[ChangeResult], unknown: t.Collection
     try:
         existing = api.find_clients([entry.change.label for entry in ambiguous])
     except ApiError as failure:
-        hint, purpose = "Run again: no label gets a second client.", "find out whether client {!r} was created"
+        hint, purpose = "Run again: the next run creates no duplicates.", "find out whether client {!r} was created"
         return [
             entry._replace(error=dataclasses.replace(failure, purpose=purpose.format(entry.change.label), hint=hint))
             for entry in ambiguous
@@ -302,7 +302,7 @@ def _resolved(api: Api, ambiguous: Sequence[ChangeResult], unknown: t.Collection
     for entry in ambiguous:
         client, error, bare = existing.get(entry.change.label), _error(entry), _bare(entry.change.label)
         if client is None:
-            # If there was no response, the create request can still reach the service: the outcome stays unknown.
+            # Without a response, the create request can reach the service later, so the outcome stays unknown.
             if error.outcome == "unknown" and error.status is not None:
                 error.outcome = "pending"
             if _is_taken(error):

@@ -43,16 +43,16 @@ _LONGEST_LABEL = 32
 _HASH_DIGITS = 8
 # docs/openapi.yaml (Label) limits only the length of a label, but some services accept only these characters.
 _PORTABLE = re.compile(r"[A-Za-z0-9_-]{3,32}")
-# Core splits the text '["web1", "web2"]' at the comma. No client has such a label, so prune would delete web1 and web2.
+# Core splits the text '["web1", "web2"]' at the comma into wrong labels, so prune would delete web1 and web2.
 _TEXT_OF_LIST = re.compile(r"\s*\[(\s*['\"].*|[^]]*,[^[]*)\]\s*", re.DOTALL)
-# Names that cannot be labels: all machines that run ansible-pull have such a name, and would share one client.
+# Names that cannot be labels: machines that run ansible-pull have the same name, and would share one client.
 _LOCAL_NAMES = ("localhost", "localhost.localdomain", "127.0.0.1", "::1")
 _NOT_PORTABLE = re.compile(r"[^A-Za-z0-9_-]+")
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 
 def as_text(label: t.Any, of_host: str = "") -> str:
-    """Return a label as text. Raise InputError if YAML read another type than text, such as 0123 as the number 83."""
+    """Return a label as text. Raise InputError if the label is not text, such as 0123, which YAML reads as 83."""
     if isinstance(label, (dict, list)):
         # The value can be a client with keys, so the message does not show the value.
         raise InputError(f"A label{of_host} is a list or dictionary. Give a text, such as the label of a client.")
@@ -73,11 +73,11 @@ def check_label(label: str) -> None:
 
 
 def check_own(label: str) -> None:
-    """Raise InputError if the label is, or is derived from, a name of localhost, because every machine is localhost."""
+    """Raise InputError for a name of localhost, such as ``127.0.0.1``, and for a label derived from such a name."""
     if label in _LOCAL_NAMES or label in map(client_label, _LOCAL_NAMES):
         raise InputError(
             f"{label!r} cannot be a label: every machine named localhost would share one key. Set monitor_agent_label "
-            "to a name that no other machine has. The guide of the rollout has an example for ansible-pull."
+            "to a name that no other machine has. The rollout guide has an example for ansible-pull."
         )
 
 
@@ -87,7 +87,7 @@ def has_valid_length(label: str) -> bool:
 
 
 def check_labels(labels: t.Sequence[str]) -> None:
-    """Raise InputError if a label is invalid or listed twice, or if ``labels`` is the text of a list."""
+    """Raise InputError if a label is invalid or listed twice, or if ``labels`` was text such as ``["a", "b"]``."""
     seen = set()
     for label in labels:
         check_label(label)
@@ -96,7 +96,7 @@ def check_labels(labels: t.Sequence[str]) -> None:
         seen.add(label)
     if _TEXT_OF_LIST.fullmatch(",".join(labels)):
         raise InputError(
-            f"labels is the text of a list, not a list; the first label is {labels[0]!r}. Give a list, as an extra "
+            f"labels is text that looks like a list; the first label is {labels[0]!r}. Give a list, as an extra "
             'variable in JSON: -e \'{"labels": ["web1", "web2"]}\'. Or give a text without brackets and quotes: '
             "web1,web2."
         )
@@ -105,8 +105,8 @@ def check_labels(labels: t.Sequence[str]) -> None:
 def client_label(host: str, own: t.Any = None) -> str:
     """Return the label of a host. ``own`` is the label that the inventory or an option sets, or None.
 
-    Without ``own``, return the name of the host, or :func:`derived_name` if some services do not accept this name as a
-    label. Raise InputError if the label ``own`` is not text.
+    Without ``own``, return the host name, or :func:`derived_name` if not all services accept the host name as a label.
+    Raise InputError if ``own`` is not text.
     """
     if own not in (None, ""):
         return as_text(own, f" of host {host}")
@@ -114,7 +114,7 @@ def client_label(host: str, own: t.Any = None) -> str:
 
 
 def derived_name(name: str) -> str:
-    """Return a label from a name: the start without special characters, ``-``, and 8 hex digits of a hash."""
+    """Return a label derived from a name: its beginning without special characters, ``-``, and 8 digits of a hash."""
     head = _NOT_PORTABLE.sub("-", name)[: _LONGEST_LABEL - _HASH_DIGITS - 1].strip("-") or "host"
     return f"{head}-{fingerprint(name)[:_HASH_DIGITS]}"
 
@@ -127,7 +127,7 @@ def is_plain_name(name: str) -> bool:
 def labels_of_hosts(
     hosts: t.Sequence[str], all_hosts: t.Iterable[str], own_label: t.Callable[[str], t.Any]
 ) -> dict[str, str]:
-    """Return the label of each of ``hosts``. Raise InputError if a label is invalid, or if another host has the label.
+    """Return the labels of ``hosts``. Raise InputError if a label is invalid, or if another host has the label.
 
     ``all_hosts`` are all hosts of the inventory. ``own_label`` returns the label that the inventory sets for a host, or
     None.
@@ -165,7 +165,7 @@ def compiled(pattern: str, option: str) -> re.Pattern[str]:
 
 
 def matching(pattern: str, option: str, labels: t.Sequence[str]) -> list[str]:
-    """Return the labels that a pattern matches from start to end. Raise InputError if the pattern is invalid."""
+    """Return the labels that completely match a pattern. Raise InputError if the pattern is invalid."""
     expression = compiled(pattern, option)
     return [label for label in labels if expression.fullmatch(label)]
 
@@ -208,14 +208,14 @@ def with_remedy(reason: str) -> str:
 
 
 def secrets_of(client: t.Mapping[str, t.Any]) -> dict[str, str]:
-    """Return the secrets of a client by the name of the field. Leave out masks."""
+    """Return the secrets of a client by field name. Leave out masks."""
     return {name: client[name] for name in SECRET_FIELDS if not why_masked(client.get(name), name)}
 
 
 def why_unusable(client: t.Mapping[str, t.Any]) -> str:
-    """Return the reason why a client must not be written into a configuration; empty if there is no reason.
+    """Return the reason why a client must not be written into a configuration; empty if the client is safe.
 
-    Other users of the account choose some values, and such a value could inject lines into a configuration.
+    Other users of the account can set some values. A line end in a value would add lines to a configuration.
     """
     for name, value in client.items():
         if name not in SECRET_FIELDS:
@@ -230,7 +230,7 @@ def why_unusable(client: t.Mapping[str, t.Any]) -> str:
 
 
 def _texts(value: t.Any) -> t.Iterator[str]:
-    """Return all strings in a value, keys of dictionaries included."""
+    """Return all strings in a value, including the keys of dictionaries."""
     if isinstance(value, str):
         yield value
     for item in [*value, *value.values()] if isinstance(value, dict) else value if isinstance(value, list) else ():
@@ -255,10 +255,10 @@ def fingerprint(key: str) -> str:
 
 
 def masked(clients: t.Sequence[Client]) -> dict[t.Any, str]:
-    """Return the id of each client whose api_key or install_code is a mask, and the reason.
+    """Return the ids of clients whose api_key or install_code is a mask, with the reasons.
 
-    If two clients have the same key, the key is a mask: keys are unique, but some services mask each key with the same
-    constant, which looks like a key. ``clients`` must be all clients of the account, so that equal keys are found.
+    If several clients have the same key, this key is a mask: some services replace each key by the same text, which
+    looks like a key. So ``clients`` must be all clients of the account.
     """
     counts = collections.Counter(str(client.get("api_key")) for client in clients)
     reasons = {}
@@ -272,8 +272,8 @@ def masked(clients: t.Sequence[Client]) -> dict[t.Any, str]:
 class Views:
     """The clients of an account, for results and diffs. All clients of the account are needed to recognize masks.
 
-    ``known`` are lists of clients, such as the clients before and after a task. If two lists contain a client with the
-    same id, the last client counts. A client that check mode predicts has the id None.
+    ``known`` are lists of clients, such as the clients before and after a task. If two lists contain the
+    same id, the client of the later list counts. A client that check mode predicts has the id None.
     """
 
     def __init__(self, *known: t.Iterable[Client], include_keys: bool = False) -> None:
@@ -286,7 +286,7 @@ class Views:
     def show(self, client: Client) -> Client:
         """Return a client for a result: without secrets, with ``key_fingerprint`` and ``keys_masked``.
 
-        With ``include_keys``, keep the two secrets, but remove masks, because a template that uses a mask must fail.
+        With ``include_keys``, keep api_key and install_code. But remove masks, so that a template with a mask fails.
         Without ``include_keys``, also remove each field that contains a secret, such as an install command.
         """
         if not client:
@@ -309,7 +309,7 @@ class Views:
         }
 
     def diff(self, changes: t.Iterable[tuple[Client, Client]]) -> dict[str, dict[str, t.Any]]:
-        """Return a diff: the key fingerprint and the changed fields of each label. ``{}`` stands for no client."""
+        """Return a diff with the key fingerprint and the changed fields for each label. ``{}`` means no client."""
         sides: tuple[dict[str, t.Any], ...] = ({}, {})
         for pair in changes:
             settable = [name for name in CLIENT.settable if name != "label"]
@@ -322,6 +322,6 @@ class Views:
         return {"before": sides[0], "after": sides[1]}
 
     def key_owners(self) -> dict[str, str]:
-        """Return the labels of all clients by key fingerprint. Leave out clients without a readable key or a label."""
+        """Return the label for each key fingerprint. Leave out clients without a readable key or a label."""
         readable = (client for client in self._account.values() if client["id"] not in self.masked)
         return {fingerprint(client["api_key"]): client["label"] for client in readable if client["label"] is not None}

@@ -4,7 +4,7 @@
 
 """The thirteen operations of docs/openapi.yaml as methods of one class.
 
-The methods return objects as the service sends the objects, including unknown fields. Each method raises ApiError if a
+The methods return the objects from the service unchanged, including unknown fields. Each method raises ApiError if a
 request fails. A method that needs a token raises InputError if no token is set.
 """
 
@@ -29,15 +29,15 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.resources i
 
 T = t.TypeVar("T")
 
-# Try these values of page_size in this order: few services accept 500, most services accept 100. None sends no value.
+# Try these values of page_size in this order: few services accept 500, most accept 100. For None, send no page_size.
 _PAGE_SIZES: tuple[int | None, ...] = (500, 100, None)
-# The largest number of reads of one list, because concurrent writers can change the list again and again.
+# The limit of reads of one list: concurrent writers can change the list again and again.
 _MAX_READS = 6
 _BRAND = re.compile(r"[a-z0-9][a-z0-9_-]*")
 
 
 class Api:
-    """The operations of the service. ``brand`` is the product name in paths, tier ids and the field of the plan."""
+    """The operations of the service. ``brand`` is the product name in paths, tier ids and field names."""
 
     def __init__(self, http: Http, *, brand: str = "monitor", page_size: int | None = None) -> None:
         if not _BRAND.fullmatch(brand):
@@ -48,14 +48,14 @@ class Api:
         self.brand = brand
         self._page_sizes = _PAGE_SIZES if page_size is None else (page_size,)
         self._update = resources.UPDATE_CLIENT
-        # All clients in responses, for redaction. The dictionary has id and keys as its key, so a mask replaces no key.
+        # All clients in responses, to redact their secrets. A masked client does not replace a client with real keys.
         self.known: dict[str, Object] = {}
         # The progress of a task: the number of changes to make (0 until known), and the number of changes made.
         self.total = self.done = 0
 
     @property
     def reads_only(self) -> bool:
-        """Whether the scopes that the service reported show that the token has read-only access."""
+        """Whether the token has read-only access, according to the scopes that the service reported."""
         return f"{self.brand}:read_only" in self.http.scopes and f"{self.brand}:read_write" not in self.http.scopes
 
     def list_clients(self) -> list[Object]:
@@ -82,18 +82,18 @@ class Api:
         return client
 
     def create_client(self, values: Object) -> Object:
-        """Create a client with these field values (create_client). If the outcome is unknown, the client may exist."""
+        """Create a client with these field values (create_client). After an unknown outcome, the client may exist."""
 
         def created(value: t.Any) -> Object:
             client = response.client_of(value, labelled=True)
-            # If an earlier response had this client, a gateway mixed up responses, so do not advise to delete a client.
+            # If an earlier response contains this client, the client is not new, so do not advise to delete the client.
             known = client["label"] != values["label"] and {item["id"] for item in list(self.known.values())}
             return _as_sent(self._client(value), values, "" if known and client["id"] in known else "delete it")
 
         return self._call(resources.CREATE_CLIENT, created, body=values, label=values["label"])
 
     def get_client(self, client_id: int | str, *, labelled: bool = False) -> Object | None:
-        """Return the client of an id, or None (get_client). With ``labelled``, raise ApiError if there is no label."""
+        """Return the client with this id, or None (get_client). With ``labelled``, a missing label is an error."""
         return self._call_or_none(
             resources.CLIENT.get_one,
             lambda value: response.requested(self._client(value, labelled=labelled), id=client_id),
@@ -101,7 +101,7 @@ class Api:
         )
 
     def update_client(self, client: Object, values: Object) -> Object:
-        """Set fields of a client (update_client). If the service refuses ``POST`` with 405, use ``PUT`` from then on.
+        """Set fields of a client (update_client). If the service refuses ``POST`` with 405, use ``PUT`` for updates.
 
         If the response is empty, read the client. If the read returns the old values, a replica is late: read again.
         """
@@ -139,7 +139,7 @@ class Api:
         return self._call(resources.GET_PLAN, response.plan_of)
 
     def set_plan(self, tier: str | None) -> Object:
-        """Switch to a tier, or with None to the free plan. Return the plan that the service confirms (update_plan)."""
+        """Switch to a tier (None: the free plan). Return the plan that the service confirms (update_plan)."""
 
         def confirmed(value: t.Any) -> Object:
             plan = self.get_plan() if value is None else response.plan_of(value)
@@ -152,7 +152,7 @@ class Api:
         return self._call(resources.SET_PLAN, confirmed, body={f"{self.brand}_subscription": tier}, plan=tier or "free")
 
     def find(self, resource: Resource, name: str | None = None) -> list[Object]:
-        """Return all objects of a resource. With the id ``name``, return a list of at most one object."""
+        """Return all objects of a resource. If ``name`` is an id, return a list of at most one object."""
         check = functools.partial(response.item_of, resource)
         if name is None:
             return self._read_list(resource.list_all, check)
@@ -166,7 +166,7 @@ class Api:
     def get_region_availability(self, region_id: str) -> list[Object]:
         """Return the availability records of one region (get_region_availability).
 
-        If a service returns only one record, or one page of records, read the records of all regions.
+        If the service returns a single record or a page instead of a list, read the records of all regions.
         """
 
         def checked(value: t.Any) -> list[Object] | None:
@@ -197,7 +197,7 @@ class Api:
         body: Object | None = None,
         **names: t.Any,
     ) -> T:
-        """Send the request of an operation, and return what ``check`` returns for the response.
+        """Send the request of an operation, and return the result of ``check`` for the response.
 
         ``names`` fill the placeholders in the path and the purpose of the operation.
         """
@@ -217,7 +217,7 @@ class Api:
             raise self._about(error, request) from None
 
     def _about(self, error: ApiError, request: Operation) -> ApiError:
-        """Add the request to the error. An error that already names a request keeps the method and the URL."""
+        """Set purpose, method and URL of the error. If method and URL are set, do not change them."""
         error.purpose, error.method = request.purpose, error.method or request.method
         error.url = error.url or self.http.settings.base_url + request.path
         return error
@@ -235,9 +235,9 @@ class Api:
         """Return all items of a collection, each id only once. The function ``check`` converts each item.
 
         While a list changes, items move between pages, so one read can miss items. Read the list until a read returns
-        the announced number of items, or until two reads return the same items. If items are still missing, the service
-        may not sort the list: join the items of up to ``_MAX_READS`` reads. Raise ApiError if two reads lack the same
-        items. With ``labels``, join the items of all reads, and read the list until each label was seen.
+        the announced number of items, or until two reads return the same items. If items are still missing, join the
+        items of up to ``_MAX_READS`` reads, because some services do not sort lists. Raise ApiError if two equal reads
+        lack items. With ``labels``, join the items of all reads, and read the list until each label is found.
         """
         seen: dict[str, Object] = {}
         before: list[str] | None = None
@@ -254,7 +254,7 @@ class Api:
             if len(entries) < least and ids == before:
                 request = self._filled_in(operation, {})
                 error = ApiError(f"the service announced {least} entries and returned {len(entries)}")
-                error.hint = "If the service counts entries that this token cannot see, use a token that sees them."
+                error.hint = "If this token cannot read some of the entries, use a token that can read all entries."
                 raise self._about(error, request)
             seen.update(by_id)
             if ids == before or announced in ({None}, {len(items)}):
@@ -265,7 +265,7 @@ class Api:
         return list(seen.values()) if labels or len(items) < least else items
 
     def _page(self, operation: Operation, check: t.Callable[[t.Any], Object], number: int) -> Object:
-        """Read one page of a collection, and check each item. A 404 for a page past the end means an empty page."""
+        """Read one page of a collection, and check each item. A page after the first is empty if its status is 404."""
         size = self._page_sizes[0] if operation.takes_page_size else None
         query = {**({"page_size": size} if size else {}), **({"page": number} if number > 1 else {})}
         try:
@@ -282,7 +282,7 @@ class Api:
 
 
 def _as_sent(client: Object, values: Object, remedy: str) -> Object:
-    """Return the created or updated client. Raise WrongObjectError with the remedy if one of ``values`` differs."""
+    """Return the created or updated client. If a value was not set, raise WrongObjectError with the remedy."""
     try:
         return response.requested(client, **values)
     except WrongObjectError as error:

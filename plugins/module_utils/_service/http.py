@@ -89,7 +89,7 @@ class Http:
             attempt += 1
 
     def pause(self, error: ApiError, attempt: int, began: float, limit: float, retries: int = 1) -> None:
-        """Wait before a retry: as long as the service asks, or a random time. Raise the error after the limit."""
+        """Wait before a retry: as long as the service asks, or a random time. After ``limit`` seconds, fail."""
         backoff = random.uniform(0, min(_LONGEST_BACKOFF, _FIRST_BACKOFF * 2 ** min(attempt, 10)))
         now, seconds = time.monotonic(), error.wait or backoff
         if now + seconds > began + limit:
@@ -142,7 +142,7 @@ class Http:
         with self._lock:
             self.usage["requests"] += 1
         headers = {**self._session.headers, **({"Authorization": f"Bearer {token}"} if token else {})}
-        # Session.request would merge its settings into each request: this takes a quarter of the processor time.
+        # Do not use Session.request: to merge its settings into each request takes a quarter of the processor time.
         request = requests.Request(operation.method, url, headers, params=query, json=body).prepare()
         timeouts = (min(timeout, _FIRST_CONTACT), timeout)
         try:
@@ -169,9 +169,9 @@ class Http:
         sent = not any(isinstance(cause, unsent) for cause in causes)
         self._reached = self._reached or isinstance(failure, requests.ReadTimeout)
         lasting = isinstance(failure, (ValueError, requests.exceptions.SSLError))
-        # A service or load balancer that restarts closes connections during the handshake: the SSLError contains EOF.
+        # If a service or load balancer restarts during a TLS handshake, the SSLError contains EOF. A retry can succeed.
         passing = (isinstance(failure, requests.RequestException) and not lasting) or "EOF" in str(failure)
-        # If the address of a proxy is invalid, the error contains the password of the proxy. So do not show the error.
+        # If the URL of a proxy is invalid, the error can contain the proxy password, so leave out its text.
         text = "" if isinstance(failure, ValueError) else f": {causes[-1]}"
         return ApiError(
             self._redact(f"no response: {type(causes[-1]).__name__}{text}"),
@@ -182,21 +182,21 @@ class Http:
         )
 
     def _redact(self, text: str) -> str:
-        """Return a text for a message, without the token, on one line, and with at most 500 characters."""
+        """Return a text as one line of at most 500 characters, without the token."""
         secrets = {"token": self.settings.token} if self.settings.token else {}
         return printable(redact(text[:50_000], secrets))[:500].strip()
 
 
 def _session(settings: Settings) -> requests.Session:
     session = requests.Session()
-    # Accept only gzip and deflate: by default requests also accepts br and zstd if their libraries are installed.
+    # Accept only gzip and deflate. By default, the library requests accepts br and zstd too if they are installed.
     session.headers.update(
         {"User-Agent": settings.user_agent, "Accept": "application/json", "Accept-Encoding": "gzip, deflate"}
     )
     for scheme in ("https://", "http://"):
         session.mount(scheme, requests.adapters.HTTPAdapter(pool_maxsize=settings.concurrency))
-    # Read the environment only here. By default, requests reads the environment for each request. This is slow, and a
-    # password in a netrc file would replace the token. On macOS, reading the system proxies crashes a forked process.
+    # Read the environment only here. By default, the library requests reads the environment for each request, which is
+    # slow. A password in a netrc file would replace the token. On macOS, a forked process that reads proxies crashes.
     session.trust_env = False
     if urllib.request.getproxies_environment() and (
         settings.allow_http or settings.base_url.lower().startswith("https:")

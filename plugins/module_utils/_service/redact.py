@@ -13,7 +13,7 @@ import urllib.parse
 
 
 def redact(text: str, secrets: t.Mapping[str, str]) -> str:
-    """Replace each secret in a text by ``<name>``. Redact text before cutting the text: half a secret is not found."""
+    """Replace each secret in a text by ``<name>``. Redact text before you shorten it: a cut secret is not found."""
     for name, secret in secrets.items():
         for form in _forms(secret):
             text = text.replace(form, f"<{name}>")
@@ -38,5 +38,5 @@ def redact_all(value: t.Any, secrets: t.Mapping[str, str]) -> t.Any:
 
 
 def printable(text: str, replacement: str = " ") -> str:
-    """Replace each character of a text that could control a terminal or break a line."""
+    """Replace all characters that could control a terminal or break a line."""
     return "".join(character if character.isprintable() else replacement for character in text)

@@ -4,8 +4,8 @@
 
 """Descriptions of the resources of docs/openapi.yaml. Pure.
 
-Other files use these descriptions for requests, checks of responses, options that set fields, results, diffs and the
-variables of the inventory.
+Requests, checks of responses, options and results of modules, and variables of the inventory plugin use these
+descriptions.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Operation(t.NamedTuple):
     """An operation of the service: its request, its purpose for messages, and the access that a token needs.
 
     ``path``, ``purpose`` and ``access`` are format strings with placeholders for the brand and the object. A public
-    operation has the ``access`` None.
+    operation needs no token: ``access`` is None.
     """
 
     method: str
@@ -49,7 +49,7 @@ class Operation(t.NamedTuple):
 
 
 class Resource(t.NamedTuple):
-    """A kind of object. ``path`` returns all objects, ``path/id`` one object. Messages name an object by ``noun``."""
+    """A kind of object. ``path`` returns all objects, ``path/id`` returns one object. ``noun`` is for messages."""
 
     noun: str
     path: str
@@ -75,7 +75,7 @@ class Resource(t.NamedTuple):
 
     @property
     def options(self) -> dict[str, t.Any]:
-        """The options of a module for all settable fields except label, because modules define the option label."""
+        """The options of a module for all settable fields except label: the modules define the option label."""
         return {name: {"type": "str"} for name in self.settable if name != "label"}
 
 

@@ -27,7 +27,7 @@ _MAINTENANCE = "The service is in maintenance: try again later."
 _OTHER_SERVER = "Check base_url, and any proxy before the service: another server may have responded."
 # Fields that can contain the text of an error, the most specific field first.
 _TEXTS = ("reason", "detail", "message", "msg", "faultstring", "error_description", "title", "error", "fault", "errors")
-# The largest number of errors of a response that a message shows.
+# A message shows at most this number of errors.
 _MOST = 20
 _INTEGER = re.compile(r"(0|[1-9][0-9]{0,18})(\.0)?")
 # A message shows at most this many characters of a text from the service.
@@ -49,7 +49,7 @@ def value_of(
     except (ValueError, RecursionError):
         is_json = False
     errors = _errors_of(body, redact)
-    # Some services report errors with the status 200. Without this check, a refused delete request would be a success.
+    # Some services report errors with the status 200. Without this check, a refused delete would look successful.
     refuses = status >= 300 or (isinstance(body, dict) and body.get("errors") and not body.keys() & {"id", "data"})
     if is_json and not refuses:
         return body
@@ -69,7 +69,7 @@ def value_of(
     elif looks_like_json:
         reason = redact(_text(body)) or "an empty body, invalid JSON, or JSON of an unknown shape"
     else:
-        # Redact the text before cutting the text, because half a token is not recognized.
+        # Redact the text before you shorten it, because a cut token is not recognized.
         reason = f"not JSON but {redact(content[:10_000].decode('utf-8', 'replace'))[:_LONGEST]!r}"
     # The service explains each 403 with errors. A 403 without errors comes from another server.
     of_token = operation.access and (status == 401 or (status == 403 and errors))
@@ -131,12 +131,12 @@ def object_of(value: t.Any) -> Object:
 
 
 def is_empty(value: t.Any) -> bool:
-    """Whether a response is ``{}``, or a value that some services return in place of ``{}``."""
+    """Whether a response is ``{}``, or ``null`` or ``[]``, which some services return instead."""
     return value in (None, {}, [])
 
 
 def item_of(resource: Resource, value: t.Any) -> Object:
-    """Return an object of a resource. Raise ApiError if a required field is missing, or a field has another type."""
+    """Return an object of a resource. Raise ApiError if a required field is missing, or a type is wrong."""
     item = object_of(value)
     for name, field in resource.fields.items():
         missing = item.get(name) is None
@@ -146,7 +146,7 @@ def item_of(resource: Resource, value: t.Any) -> Object:
 
 
 def plan_of(value: t.Any) -> Object:
-    """Return a tier, or ``{}`` for the free plan. Raise ApiError for an incomplete tier, which is not the free plan."""
+    """Return a tier, or ``{}`` for the free plan. Raise ApiError for an incomplete tier."""
     return {} if is_empty(value) else item_of(resources.SUBSCRIPTION, value)
 
 
@@ -168,7 +168,7 @@ def client_of(value: t.Any, *, labelled: bool = False) -> Object:
 
 
 def page_of(value: t.Any, check: t.Callable[[t.Any], Object] = lambda item: item) -> Object:
-    """Check and return a page of a collection. ``results`` is None if the service does not report this number."""
+    """Check and return a page of a collection. ``results``: the number of all items, None if unknown."""
     page = object_of(value)
     data, pages, results = page.get("data"), page.get("pages", 1), page.get("results")
     if not isinstance(data, list) or not isinstance(pages, int) or not isinstance(results, (int, type(None))):
@@ -180,7 +180,7 @@ def page_of(value: t.Any, check: t.Callable[[t.Any], Object] = lambda item: item
 
 
 def requested(item: Object, **expected: t.Any) -> Object:
-    """Return the item. Raise WrongObjectError if a field differs from ``expected``. An id may be a number or text."""
+    """Return the item. Raise WrongObjectError if a field differs from ``expected``. The id 1 equals the id ``"1"``."""
     for field, value in expected.items():
         returned = item.get(field)
         if returned is None or str(returned) != str(value):

@@ -29,15 +29,15 @@ def read_slices(audits: Sequence[str], variables: Mapping[str, t.Any], pattern: 
     names = sorted(matching(pattern, "audits_variables", list(map(str, variables))))
     if pattern and not names:
         raise InputError(
-            f"No variable has a name that matches audits_variables {pattern!r}. Pass the artifacts of the audits on to "
+            f"No variable has a name that matches audits_variables {pattern!r}. Pass the artifacts of the audits to "
             "this run."
         )
     given = [os.path.expanduser(audit) for audit in audits if audit]
-    # A path that exists can contain characters of patterns, so check for the path first.
+    # The path of an existing file can contain characters such as *, so check for the file before the pattern.
     paths = [file for path in given for file in ([] if os.path.exists(path) else sorted(glob.glob(path))) or [path]]
     if not names and not paths:
         raise InputError(
-            "There are no audits to join. Choose the files that monitor_agent_audit_json wrote: "
+            "There are no audits to join. Set audits to files that monitor_agent_audit_json wrote: "
             """-e '{"audits": ["audit-1.json", "audit-2.json"]}'."""
         )
     documents = {f"The variable {name}": plain(variables[name]) for name in names}
@@ -78,7 +78,7 @@ def write(path: str, text: str, mode: int | None = None) -> str:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise InputError(
-            f"The report could not be written to {target}: {error.strerror or error}. Choose another path, or let the "
-            "user that runs Ansible write there."
+            f"The report could not be written to {target}: {error.strerror or error}. Choose another path, or give "
+            "the user that runs Ansible write access."
         ) from error
     return target

@@ -19,7 +19,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.plan import
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import printable
 
 SCHEMA_VERSION = 2
-# Titles of states in reports and documentation, the worst state first. The state of a host is the first that applies.
+# Titles of states in reports and documentation, the worst state first. A host has the first state that applies.
 TITLES = {
     "unreachable": "Unreachable",
     "foreign_key": "Key of another client",
@@ -43,11 +43,11 @@ def titled(state: str) -> str:
     return f"{TITLES[state]} ({state})"
 
 
-# What the playbook adopt does for a host. later: a later run renames the client, because another client must give up
-# the label first. unknown: the owner of the key is unknown. nothing: the host carries no key of another client.
+# What the playbook adopt does for a host. later: a later run renames the client, because another client still has
+# the label. unknown: the owner of the key is unknown. nothing: the host carries no key of another client.
 Adoption = t.Literal["adopt", "later", "conflict", "unknown", "nothing"]
 _LONGEST_REASON = 300
-# Format up to five names for a sentence of a report.
+# Show at most five names in a sentence of a report.
 named = functools.partial(listed, limit=5, form=str)
 
 
@@ -58,7 +58,7 @@ def unknown_labels(hosts: Sequence[str]) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Host:
-    """A host with facts (:func:`facts_of`) and the finding, which :func:`audit` adds.
+    """A host with its facts (from :func:`facts_of`) and its finding (from :func:`audit`).
 
     ``audited``: false if no audit of a joined report contains the host. ``absent``: monitor_agent_state is absent.
     ``shared_with``: other hosts with the same key. ``same_machine``: other names of the machine in the inventory.
@@ -81,12 +81,12 @@ class Host:
 
     @property
     def renamed(self) -> bool:
-        """Whether the host can keep the client of another label, because the host was renamed."""
+        """Whether the host was renamed, and can keep its old client."""
         return self.adoption in ("adopt", "later")
 
 
 def facts_of(result: Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """Return the facts in a host's result of agent_config, even if agent_config failed. ``result``: empty if none.
+    """Return the facts about a host from the result of agent_config, even if the task failed. ``result`` can be empty.
 
     ``key_owner``: None if the host was not inspected. ``reason``: why the host was not inspected, or why a rollout
     would fail.
@@ -113,7 +113,7 @@ def _reason(message: t.Any) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Account:
-    """The account. ``clients``: by label. ``plan``: ``{}`` if free, None if it cannot be read (``plan_problem``)."""
+    """The account. ``clients``: by label. ``plan``: ``{}`` for the free plan, None if the plan cannot be read."""
 
     clients: Mapping[str, Mapping[str, t.Any]]
     url: str = ""
@@ -123,7 +123,7 @@ class Account:
 
     @functools.cached_property
     def key_owners(self) -> dict[str, str]:
-        """The labels of clients whose keys the token can read, by key fingerprint."""
+        """The label for each key fingerprint, for all clients whose keys the token can read."""
         return {client["key_fingerprint"]: label for label, client in self.clients.items() if client["key_fingerprint"]}
 
     @functools.cached_property
@@ -136,7 +136,7 @@ class Account:
 class Report:
     """The report of an audit. ``hosts``: worst state first. ``orphans``: labels of clients without a host.
 
-    For a joined report: ``sources`` are the joined audits, ``notes`` are sentences about stale audits and other hosts.
+    A joined report has ``sources``, the joined audits, and ``notes``, sentences about stale audits and left-out hosts.
     """
 
     generated_at: str
@@ -165,14 +165,14 @@ class Report:
 
     @property
     def renames(self) -> dict[str, str]:
-        """New labels by old label, for the clients that renamed hosts can keep."""
+        """The new label for each old label, for all clients that renamed hosts can keep."""
         return {
             str(finding.facts["owner_label"]): finding.label for finding in self.hosts if finding.adoption == "adopt"
         }
 
     @property
     def drift(self) -> str:
-        """The drift as text, empty without drift. A stale audit is drift, because its hosts may have changed since."""
+        """The drift as text; empty without drift. A stale audit is drift, because its hosts may have changed."""
         stale = sum(source["stale"] for source in self.sources)
         states = collections.Counter(finding.state for finding in self.hosts if finding.host not in self.not_compared)
         parts = [f"{states[state]} {state}" for state in STATES if states[state] and state != "ok"]
@@ -193,7 +193,7 @@ def audit(
     """Return the report of an audit. ``labels``: the label of each host of the whole inventory."""
     free = list(account.clients.keys() - {*labels.values()})
     orphans = sorted(matching(orphan_pattern, "orphan_pattern", free), key=natural_sort_key)
-    # A renamed host can keep an orphan or the client of an absent host. Other clients can belong to other users.
+    # Renamed hosts can keep clients without a host, or clients of absent hosts. Other users may own all other clients.
     fleet = _Fleet(hosts, account, labels, {*orphans, *(labels[host] for host in absent)})
     audited = [fleet.finding(dataclasses.replace(finding, absent=finding.host in absent)) for finding in hosts]
     ordered = sorted(audited, key=lambda finding: (STATES.index(finding.state), natural_sort_key(finding.host)))
@@ -216,10 +216,10 @@ class _Fleet:
         self._adoptions = self._renamed(hosts)
 
     def _renamed(self, hosts: Sequence[Host]) -> dict[str, Adoption]:
-        """Return the hosts that can keep the client whose key the host carries.
+        """Return how each renamed host can keep the client whose key is on the host.
 
-        Hosts can form a chain: web-1 became web-2, and web-2 became web-3. The label of the first client belongs to no
-        host. The label of the last host belongs to no client, so the last client is renamed first.
+        Renames can form a chain: web-1 became web-2, and web-2 became web-3. No host may have the old label of the
+        first host. No client may have the new label of the last host. The client of the last host is renamed first.
         """
         others = [finding for finding in hosts if finding.facts["key_owner"] == "other"]
         sole = [finding for finding in others if not self._others(finding, "key_fingerprint")]

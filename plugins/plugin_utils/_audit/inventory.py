@@ -57,8 +57,8 @@ def read_inventory(variables: Mapping[str, t.Any], config: t.Any) -> Inventory:
 def host_of(label: str | None, variables: Mapping[str, t.Any], *, but: str) -> tuple[str | None, list[str]]:
     """Return a host other than ``but`` that has the label, and the hosts whose label is unknown.
 
-    Reading the variables of a host takes time. So the search begins with hosts whose name gives the label, and ends at
-    the first host with the label.
+    To read the variables of a host takes time. So begin with hosts whose name results in the label, and stop at the
+    first host with the label.
     """
     unknown = []
     names = dict.fromkeys([*variables["groups"]["all"], *variables["ansible_play_hosts_all"]])

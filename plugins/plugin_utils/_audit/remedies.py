@@ -76,7 +76,7 @@ def steps(
     """Return the steps in the order of work. If the plan is too small, rollouts can fail, so the plan comes first.
 
     ``limited``: the audit lacks hosts of the inventory. ``unreadable``: hosts whose label is unknown. In both cases,
-    return only steps that are right for any key or label of these hosts. ``sources``: files of the inventory.
+    return only steps that are right for all keys or labels of these hosts. ``sources``: files of the inventory.
     """
     limited = limited or bool(unreadable) or not all(finding.audited for finding in report.hosts)
     groups: dict[str, list[findings.Host]] = {}
@@ -84,7 +84,7 @@ def steps(
         groups.setdefault(_kind_of(finding, limited), []).append(finding)
     variables: dict[str, str] = {}
     labels, clones = {finding.label for finding in report.hosts}, groups.get("foreign_key", ())
-    # Only with monitor_agent_replace_key, a rollout creates a new client for a host with the key of an orphan.
+    # A rollout gives a host with the key of an orphan a new client only if monitor_agent_replace_key is set.
     if any("not_registered" in finding.states and finding.facts["owner_label"] not in labels for finding in clones):
         variables["foreign_key"] = "monitor_agent_replace_key=true"
     alike = [kind for kind in groups if kind in _REPAIRED - variables.keys()]

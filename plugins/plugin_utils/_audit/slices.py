@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import findings
 
-# Values of key_owner for a file with a key. The present account determines the owner of the key again.
+# With these values of key_owner, the file has a key. Find the owner of the key again in the present account.
 _WITH_KEY = ("own", "other", "unknown")
 
 
@@ -33,11 +33,11 @@ class Slice:
 
 
 def parse(name: str, document: t.Any) -> Slice:
-    """Return the audit in a document. Raise InputError if the document has another schema version, or is invalid."""
+    """Return the audit of a document. Raise InputError if the document has another schema version, or is invalid."""
     version = document.get("schema_version") if isinstance(document, dict) else None
     if version != findings.SCHEMA_VERSION:
         raise InputError(
-            f"{name} is not an audit with the schema version {findings.SCHEMA_VERSION}, but {version!r}. Choose a file "
+            f"{name} has the schema version {version!r}, but must have {findings.SCHEMA_VERSION}. Choose a file "
             "that monitor_agent_audit_json of this version of monitor.cloud wrote, or audit the hosts again."
         )
     if "audits" in document:
@@ -60,9 +60,9 @@ def join(
     now: datetime.datetime,
     max_age: float,
 ) -> tuple[list[findings.Host], dict[str, t.Any]]:
-    """Return the inspected hosts of all slices, and the members of a joined report (:class:`.findings.Report`).
+    """Return the inspected hosts of all slices, and the fields of a joined report (:class:`.findings.Report`).
 
-    ``labels``: the label of each host of the whole inventory. If a host is in several slices, the latest slice counts.
+    ``labels``: the label of each host of the whole inventory. If a host is in several slices, use the latest.
     A slice is stale if it is older than ``max_age`` hours (0: no limit).
     """
     chosen: dict[str, Slice] = {}

@@ -45,7 +45,7 @@ def table(report: Report, steps: Sequence[Step]) -> str:
 
 
 def shown(text: str) -> str:
-    """Return text without characters that control a terminal or reverse text. Host names can have them."""
+    """Replace characters that control a terminal or the direction of text. Host names can contain such characters."""
     return printable(text, "\ufffd")
 
 
@@ -79,7 +79,7 @@ def sentence(finding: Host) -> str:
 
 
 def adoption(finding: Host) -> str:
-    """Return what adopt will do for a host, or why adopt cannot keep the client of the key on the host."""
+    """Return what adopt will do for a host, or why the host cannot keep the client whose key it carries."""
     if not finding.renamed:
         return finding.detail
     later = " in a later run: another client must give up this label first" if finding.adoption == "later" else ""
@@ -87,7 +87,7 @@ def adoption(finding: Host) -> str:
 
 
 def sentences(report: Report) -> list[str]:
-    """Return sentences about a token that cannot read keys, and about the audits of a joined report."""
+    """Return sentences about hosts whose keys cannot be compared, and about the audits of a joined report."""
     lines = []
     if count := len(report.not_compared):
         lines.append(f"Hosts whose keys this token cannot compare: {count}. These hosts do not count as drift.")
@@ -102,6 +102,6 @@ def _paragraph(text: str, indent: str = "") -> list[str]:
 
 
 def _wrapped(text: str, width: int, first: str = "", others: str = "") -> list[str]:
-    # Cut the text first, because textwrap takes quadratic time for a long word.
+    # Shorten the text first, because textwrap takes quadratic time for a long word.
     text = text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}…"
     return textwrap.wrap(shown(text), width, initial_indent=first, subsequent_indent=others, break_on_hyphens=False)
