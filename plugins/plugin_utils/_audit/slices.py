@@ -37,8 +37,8 @@ def parse(name: str, document: t.Any) -> Slice:
     version = document.get("schema_version") if isinstance(document, dict) else None
     if version != findings.SCHEMA_VERSION:
         raise InputError(
-            f"{name} has the schema version {version!r}, but must have {findings.SCHEMA_VERSION}. Choose a file "
-            "that monitor_agent_audit_json of this version of monitor.cloud wrote, or audit the hosts again."
+            f"{name} is not an audit with the schema version {findings.SCHEMA_VERSION}: its version is {version!r}. "
+            "Choose a file that monitor_agent_audit_json of this version wrote, or audit the hosts again."
         )
     if "audits" in document:
         raise InputError(f"{name} was written by the playbook report. Choose the files of the original audits instead.")

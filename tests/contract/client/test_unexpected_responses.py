@@ -148,7 +148,7 @@ def test_a_label_that_is_taken_and_never_listed_is_an_error_at_once(emulator: Em
     result = go(emulator, monitor_clients, labels=["web1", "web2"], allow_failures=True)
     assert (result["created"], list(result["failures"])) == (["web2"], ["web1"])
     reason = result["failures"]["web1"]
-    assert "Label must be unique" in reason and "this token does not see it. Use a token that sees all" in reason
+    assert "Label must be unique" in reason and "this token cannot read, has the label. Use a token" in reason
     assert len(emulator.requests("create_client")) == len(emulator.requests("list_clients")) == 2
 
 

@@ -61,7 +61,7 @@ def test_the_label_of_a_host_without_a_portable_name_has_a_digest() -> None:
             # ansible-core splits the text of an option at commas.
             check_labels,
             [text.split(",") for text in ("['web1','web2']", '["web1", "web2"]', "[web1,web2]", "['web1']")],
-            r"""is the text of a list.* -e '{"labels": \["web1", "web2"\]}'""",
+            r"""is text that looks like a list.* -e '{"labels": \["web1", "web2"\]}'""",
         ),
     ],
 )

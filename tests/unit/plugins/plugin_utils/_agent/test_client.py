@@ -30,9 +30,9 @@ _ONLY_READS = {"keys_masked": True, "mask_reason": "A mask. The token only reads
     ("client", "state", "secrets", "problem"),
     [
         (_CLIENT, "readable", _SECRETS, ""),
-        ({"id": None}, "pending", {}, "The client is not registered, or check mode predicted it"),
+        ({"id": None}, "pending", {}, "The client does not exist yet, so it has no keys"),
         ({"id": 1}, "masked", {}, _MASKED),
-        ({"id": 1, "keys_masked": False}, "masked", {}, "are registered without keys: .* seal_keys: true"),
+        ({"id": 1, "keys_masked": False}, "masked", {}, "result has no keys. .* seal_keys: true"),
         ({**_CLIENT, "api_key": "[REDACTED]"}, "masked", {"install_code": _CODE}, _MASKED),
         ({"id": 1, **_ONLY_READS}, "masked", {}, "is written. A mask. The token only reads."),
     ],
@@ -80,7 +80,7 @@ def test_the_client_of_the_hosts_label() -> None:
 @pytest.mark.parametrize(
     ("result", "message"),
     [
-        (None, "must be the name of a variable, not its value. .* without --start-at-task"),
+        (None, "must be the name of a variable, not its value. .* --start-at-task possibly skipped"),
         ({"skipped": True}, "'result' was not registered for any host: .*include_role"),
         ({"failed": True, "msg": "No."}, "'result' contains no clients: No"),
         ({**_REGISTERED, "failures": {"web1": "The label is refused."}}, "^The label is refused.$"),

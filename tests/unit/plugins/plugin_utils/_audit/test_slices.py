@@ -104,7 +104,7 @@ VALID = one_host(EARLIER)
 @pytest.mark.parametrize(
     ("members", "message"),
     [
-        ({"schema_version": 1}, "is not an audit with the schema version 2, but 1"),
+        ({"schema_version": 1}, "is not an audit with the schema version 2: its version is 1"),
         ({"audits": []}, "was written by the playbook report"),
         ({"hosts": 7}, "is not a valid audit: TypeError"),
         ({"hosts": [{"host": "db"}]}, r"is not a valid audit: KeyError\('reached'\)"),
