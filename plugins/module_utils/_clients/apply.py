@@ -51,7 +51,7 @@ class ChangeResult(t.NamedTuple):
 
     @property
     def renamed_meanwhile(self) -> bool:
-        """Whether the task kept a client that was to be deleted, because another controller had renamed the client."""
+        """Whether another controller renamed the client, so that this task did not delete the client."""
         return bool(self.client) and not self.change.changed and not self.change.after
 
 
@@ -136,7 +136,7 @@ class _Worker:
     lock: threading.Lock = dataclasses.field(default_factory=threading.Lock)
 
     def start(self, changes: Sequence[Change]) -> list[ChangeResult]:
-        """Make changes of one kind, even if changes of another kind were stopped, except by a WrongObjectError."""
+        """Make changes of one kind. Ignore errors of earlier kinds of changes, except a WrongObjectError."""
         self.in_a_row = 0
         if not isinstance(self.cause, WrongObjectError):
             self.cause = None
@@ -226,8 +226,8 @@ def _create_all(worker: _Worker, changes: Sequence[Change]) -> list[ChangeResult
     """Create clients. After an unknown outcome, or an error about the label, read the list of clients.
 
     Never create two clients with the same label: after an unknown outcome, retry the request only if no client in the
-    list has the label. If the service refuses the retry because the label exists, the first request created the client,
-    but the list is late: retry until the list contains the client. Give up after ``retry_timeout`` seconds.
+    list has the label. If the service refuses the retry because the label exists, the first request created the client.
+    In this case, retry until the list contains the client. Give up after ``retry_timeout`` seconds.
     """
     done: dict[str, ChangeResult] = {}
     todo, unknown, http = list(changes), set[str](), worker.api.http

@@ -273,7 +273,7 @@ class Views:
     """The clients of an account, for results and diffs. All clients of the account are needed to recognize masks.
 
     ``known`` are lists of clients, such as the clients before and after a task. If two lists contain the
-    same id, the client of the later list counts. A client that check mode predicts has the id None.
+    same id, use the client of the later list. A client that check mode predicts has the id None.
     """
 
     def __init__(self, *known: t.Iterable[Client], include_keys: bool = False) -> None:

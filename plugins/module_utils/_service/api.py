@@ -48,7 +48,7 @@ class Api:
         self.brand = brand
         self._page_sizes = _PAGE_SIZES if page_size is None else (page_size,)
         self._update = resources.UPDATE_CLIENT
-        # All clients in responses, to redact their secrets. A masked client does not replace a client with real keys.
+        # The clients of all responses, to redact their secrets. Masked keys do not replace real keys.
         self.known: dict[str, Object] = {}
         # The progress of a task: the number of changes to make (0 until known), and the number of changes made.
         self.total = self.done = 0
@@ -217,7 +217,7 @@ class Api:
             raise self._about(error, request) from None
 
     def _about(self, error: ApiError, request: Operation) -> ApiError:
-        """Set purpose, method and URL of the error. If method and URL are set, do not change them."""
+        """Set purpose, method and URL of the error. Do not change a method or a URL that is already set."""
         error.purpose, error.method = request.purpose, error.method or request.method
         error.url = error.url or self.http.settings.base_url + request.path
         return error
@@ -236,8 +236,8 @@ class Api:
 
         While a list changes, items move between pages, so one read can miss items. Read the list until a read returns
         the announced number of items, or until two reads return the same items. If items are still missing, join the
-        items of up to ``_MAX_READS`` reads, because some services do not sort lists. Raise ApiError if two equal reads
-        lack items. With ``labels``, join the items of all reads, and read the list until each label is found.
+        items of up to ``_MAX_READS`` reads, because some services do not sort lists. Raise ApiError if two reads
+        return the same incomplete list. With ``labels``, join the items of all reads until each label is found.
         """
         seen: dict[str, Object] = {}
         before: list[str] | None = None
@@ -265,7 +265,7 @@ class Api:
         return list(seen.values()) if labels or len(items) < least else items
 
     def _page(self, operation: Operation, check: t.Callable[[t.Any], Object], number: int) -> Object:
-        """Read one page of a collection, and check each item. A page after the first is empty if its status is 404."""
+        """Read one page of a collection, and check each item. For a 404 of page 2 or later, return an empty page."""
         size = self._page_sizes[0] if operation.takes_page_size else None
         query = {**({"page_size": size} if size else {}), **({"page": number} if number > 1 else {})}
         try:
@@ -282,7 +282,7 @@ class Api:
 
 
 def _as_sent(client: Object, values: Object, remedy: str) -> Object:
-    """Return the created or updated client. If a value was not set, raise WrongObjectError with the remedy."""
+    """Return the created or updated client. Raise WrongObjectError with the remedy if a value is wrong."""
     try:
         return response.requested(client, **values)
     except WrongObjectError as error:

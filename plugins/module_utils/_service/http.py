@@ -142,7 +142,7 @@ class Http:
         with self._lock:
             self.usage["requests"] += 1
         headers = {**self._session.headers, **({"Authorization": f"Bearer {token}"} if token else {})}
-        # Do not use Session.request: to merge its settings into each request takes a quarter of the processor time.
+        # Do not use Session.request: it merges settings into each request, which takes a quarter of the processor time.
         request = requests.Request(operation.method, url, headers, params=query, json=body).prepare()
         timeouts = (min(timeout, _FIRST_CONTACT), timeout)
         try:
@@ -171,7 +171,7 @@ class Http:
         lasting = isinstance(failure, (ValueError, requests.exceptions.SSLError))
         # If a service or load balancer restarts during a TLS handshake, the SSLError contains EOF. A retry can succeed.
         passing = (isinstance(failure, requests.RequestException) and not lasting) or "EOF" in str(failure)
-        # If the URL of a proxy is invalid, the error can contain the proxy password, so leave out its text.
+        # If the URL of a proxy is invalid, the error can contain the proxy password. So do not show the error text.
         text = "" if isinstance(failure, ValueError) else f": {causes[-1]}"
         return ApiError(
             self._redact(f"no response: {type(causes[-1]).__name__}{text}"),

@@ -13,7 +13,7 @@ import urllib.parse
 
 
 def redact(text: str, secrets: t.Mapping[str, str]) -> str:
-    """Replace each secret in a text by ``<name>``. Redact text before you shorten it: a cut secret is not found."""
+    """Replace each secret in a text by ``<name>``. Redact first, then shorten the text: a cut secret is not found."""
     for name, secret in secrets.items():
         for form in _forms(secret):
             text = text.replace(form, f"<{name}>")

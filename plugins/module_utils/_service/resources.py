@@ -35,8 +35,8 @@ class Field(t.NamedTuple):
 class Operation(t.NamedTuple):
     """An operation of the service: its request, its purpose for messages, and the access that a token needs.
 
-    ``path``, ``purpose`` and ``access`` are format strings with placeholders for the brand and the object. A public
-    operation needs no token: ``access`` is None.
+    ``path``, ``purpose`` and ``access`` are format strings with placeholders for the brand and the object. The
+    ``access`` of a public operation is None.
     """
 
     method: str

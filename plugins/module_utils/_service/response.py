@@ -69,7 +69,7 @@ def value_of(
     elif looks_like_json:
         reason = redact(_text(body)) or "an empty body, invalid JSON, or JSON of an unknown shape"
     else:
-        # Redact the text before you shorten it, because a cut token is not recognized.
+        # Redact the text first, then shorten the text: a cut token is not recognized.
         reason = f"not JSON but {redact(content[:10_000].decode('utf-8', 'replace'))[:_LONGEST]!r}"
     # The service explains each 403 with errors. A 403 without errors comes from another server.
     of_token = operation.access and (status == 401 or (status == 403 and errors))

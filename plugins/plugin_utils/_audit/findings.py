@@ -136,7 +136,7 @@ class Account:
 class Report:
     """The report of an audit. ``hosts``: worst state first. ``orphans``: labels of clients without a host.
 
-    A joined report has ``sources``, the joined audits, and ``notes``, sentences about stale audits and left-out hosts.
+    In a joined report, ``sources`` are the joined audits, and ``notes`` are sentences, such as about stale audits.
     """
 
     generated_at: str
@@ -193,7 +193,7 @@ def audit(
     """Return the report of an audit. ``labels``: the label of each host of the whole inventory."""
     free = list(account.clients.keys() - {*labels.values()})
     orphans = sorted(matching(orphan_pattern, "orphan_pattern", free), key=natural_sort_key)
-    # Renamed hosts can keep clients without a host, or clients of absent hosts. Other users may own all other clients.
+    # Renamed hosts can keep clients without a host, or of absent hosts. Other clients can belong to other users.
     fleet = _Fleet(hosts, account, labels, {*orphans, *(labels[host] for host in absent)})
     audited = [fleet.finding(dataclasses.replace(finding, absent=finding.host in absent)) for finding in hosts]
     ordered = sorted(audited, key=lambda finding: (STATES.index(finding.state), natural_sort_key(finding.host)))

@@ -84,7 +84,7 @@ def steps(
         groups.setdefault(_kind_of(finding, limited), []).append(finding)
     variables: dict[str, str] = {}
     labels, clones = {finding.label for finding in report.hosts}, groups.get("foreign_key", ())
-    # A rollout gives a host with the key of an orphan a new client only if monitor_agent_replace_key is set.
+    # If a host has the key of an orphan, a rollout creates a new client only with monitor_agent_replace_key.
     if any("not_registered" in finding.states and finding.facts["owner_label"] not in labels for finding in clones):
         variables["foreign_key"] = "monitor_agent_replace_key=true"
     alike = [kind for kind in groups if kind in _REPAIRED - variables.keys()]

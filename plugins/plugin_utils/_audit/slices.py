@@ -33,7 +33,7 @@ class Slice:
 
 
 def parse(name: str, document: t.Any) -> Slice:
-    """Return the audit of a document. Raise InputError if the document has another schema version, or is invalid."""
+    """Return the audit from a document. Raise InputError if the document has another schema version, or is invalid."""
     version = document.get("schema_version") if isinstance(document, dict) else None
     if version != findings.SCHEMA_VERSION:
         raise InputError(
@@ -62,7 +62,7 @@ def join(
 ) -> tuple[list[findings.Host], dict[str, t.Any]]:
     """Return the inspected hosts of all slices, and the fields of a joined report (:class:`.findings.Report`).
 
-    ``labels``: the label of each host of the whole inventory. If a host is in several slices, use the latest.
+    ``labels``: the label of each host of the whole inventory. If a host is in several slices, use the latest slice.
     A slice is stale if it is older than ``max_age`` hours (0: no limit).
     """
     chosen: dict[str, Slice] = {}

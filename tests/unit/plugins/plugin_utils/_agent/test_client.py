@@ -80,7 +80,7 @@ def test_the_client_of_the_hosts_label() -> None:
 @pytest.mark.parametrize(
     ("result", "message"),
     [
-        (None, "must be the name of a variable, not its value. .* --start-at-task possibly skipped"),
+        (None, "must be the name of a variable, not its value. .* because of --start-at-task"),
         ({"skipped": True}, "'result' was not registered for any host: .*include_role"),
         ({"failed": True, "msg": "No."}, "'result' contains no clients: No"),
         ({**_REGISTERED, "failures": {"web1": "The label is refused."}}, "^The label is refused.$"),
