@@ -38,7 +38,7 @@ def _fleet(labels: list[str], **options: Any) -> Fleet:
         ({"prune_pattern": "("}, "prune_pattern '\\(' is not a valid regular expression"),
         ({"labels": [], "prune_pattern": "old.*"}, "labels is empty"),
         ({"prune_pattern": "web.*"}, "prune would delete 2 clients, more than prune_limit"),
-        ({"renames": {"old1": "web1"}}, "clients with both labels exist. Delete the client whose history is not"),
+        ({"renames": {"old1": "web1"}}, "both labels have a client. Delete the client whose history is not"),
         ({"renames": {"gone": "new1"}}, "no client has the old or the new label"),
         ({"labels": ["web1", " web2"], "prune_pattern": "web.*"}, "but there is 'web2'. Remove the white space around"),
         ({"labels": ["web1", " web9"]}, "There is no client ' web9'. Remove the white space around the label."),
