@@ -12,7 +12,7 @@ from ansible_collections.monitor.cloud.tests.support.runs import ROLLOUT, Local,
 from ansible_collections.monitor.cloud.tests.support.steps import configured, labels, role_play, text_of
 
 _NO_SERVICE = (
-    "{} has no service no-such-service: install it (monitor_agent_packages), name another service "
+    "{} has no service no-such-service: install the agent (monitor_agent_packages), set another name "
     '(monitor_agent_service), or set monitor_agent_service: "".'
 )
 _SERVICE = {"service": "no-such-service"}
@@ -77,7 +77,7 @@ def test_two_names_of_one_machine_do_not_swap_its_key(pair: Local) -> None:
         run = pair.run(ROLLOUT, "--forks", forks)
         [(host, message)] = run.failures().items()
         other = "web-1" if host == "web-2" else "web-2"
-        one_machine = f"{other} and {host} are one machine: {pair.path('web-1')} has the key of {other}"
+        one_machine = f"{other} and {host} are the same machine, so {pair.path('web-1')} keeps the key of {other}"
         assert one_machine in message or (not contents and "another run created the file" in message)
         assert configured(pair) == {other}
         contents.add(pair.read(other))
