@@ -11,18 +11,18 @@ name: clients
 short_description: The monitoring clients of an account as hosts
 version_added: 1.0.0
 description:
-  - Adds a host for each monitoring client. The fields of RV(monitor.cloud.monitor_client#module:client), without keys,
-    are variables with the prefix C(monitor_), such as C(monitor_id). A token with read-only access is enough.
-  - The name of the host is the label of the client. Every user of the account can choose labels, but C(ssh) reads
-    C(-oProxyCommand=COMMAND) as an option, and V(all) is a group. If the label is V(all), V(ungrouped) or a name of the
-    controller, begins with C(.) or C(-), or has other characters than letters, digits, C(.), C(-) and C(_), the name of
-    the host is the start of the label, C(-) and 8 digits of a hash. If two labels give the same name, the plugin fails.
-  - If the role P(monitor.cloud.monitor_agent#role) would derive another label from the name of the host, the host also
-    has the variable C(monitor_agent_label).
-  - Derive C(ansible_host) in O(compose) from C(inventory_hostname), not from C(monitor_label).
-  - Give this source last, or in a directory with a name that sorts last. If a later source adds a host with the name of
-    a client, a user who can choose labels could set C(monitor_agent_label) of this host.
-  - The name of the configuration file ends in C(.monitor_clients.yml) or C(.monitor_clients.yaml).
+  - Adds a host for each monitoring client. The fields of RV(monitor.cloud.monitor_client#module:client), except keys,
+    are variables of the host with the prefix C(monitor_), such as C(monitor_id). A read-only token is enough.
+  - The name of the host is the label, if the label is safe. A safe label consists of letters, digits, C(.), C(-) and
+    C(_), does not begin with C(.) or C(-), and is not V(all), V(ungrouped) or a name of the controller. For any other
+    label, such as C(-oProxyCommand=COMMAND), the name of the host is the start of the label, C(-) and 8 digits of a
+    hash. If two labels give the same name, the plugin fails.
+  - If the role P(monitor.cloud.monitor_agent#role) would derive another label from the name of the host, the variable
+    C(monitor_agent_label) contains the label.
+  - In O(compose), derive C(ansible_host) from C(inventory_hostname), because C(monitor_label) may be unsafe.
+  - Give this source after all other sources. In a directory of sources, its file name must sort last. If a later source
+    adds a host with the name of a client, a user who can choose labels could set C(monitor_agent_label) of this host.
+  - The name of the configuration file must end in C(.monitor_clients.yml) or C(.monitor_clients.yaml).
   - The options of the connection and O(label_pattern) may be templates, but templates cannot use variables of hosts.
 author: [monitor.cloud contributors (!UNKNOWN)]
 extends_documentation_fragment:
@@ -64,7 +64,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.render import
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.sealed_keys import plain
 
 _ENDINGS = (".monitor_clients.yml", ".monitor_clients.yaml")
-# Names of groups in core, and names of the controller. A host with such a name would replace the group or controller.
+# Names of core groups and of the controller. A host with such a name would replace the group or the controller.
 _RESERVED = ("all", "ungrouped", "localhost", "127.0.0.1", "::1")
 _VARIABLES = (*(name for name in CLIENT.fields if name not in CLIENT.secret), "key_fingerprint")
 
@@ -76,7 +76,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         return bool(BaseInventoryPlugin.verify_file(self, path)) and path.endswith(_ENDINGS)
 
     def set_options(self, task_keys: t.Any = None, var_options: t.Any = None, direct: t.Any = None) -> None:
-        # Render templates first: set_options converts types, and cannot convert a template to a number.
+        # Render templates first, because set_options cannot convert a template to a number.
         self.given = dict(direct or {})
         for name in self.given.keys() & {*CONNECTION_OPTIONS, "label_pattern"}:
             self.given[name] = self.templar.template(self.given[name])
@@ -88,7 +88,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         try:
             expression = fields.compiled(self.get_option("label_pattern"), "label_pattern")
             clients = self._clients(path, refresh=not cache)
-            # A client without a label has no host.
+            # Add no host for a client without a label.
             labelled = {client["label"]: client for client in clients if client["label"] is not None}
             labels = _labels_by_name(list(filter(expression.fullmatch, labelled)), inventory.hosts)
         except MonitorError as error:
@@ -100,7 +100,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         """Return the clients without their keys, from the cache if the cache is enabled and contains the account."""
         params = connection_params(self.get_option, self.given)
         cached = self._cache if self.get_option("cache") else {}
-        # Environment variables can change the account of a file, so the key contains the account.
+        # Environment variables can set another account for the same file, so the cache key contains the account.
         key = f"{self.get_cache_key(path)}_{account_fingerprint(params)}"
         if refresh or key not in cached:
             cached[key] = [{name: client.get(name) for name in _VARIABLES} for client in read_clients(params)]
@@ -108,11 +108,11 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
 
     def _add(self, inventory: t.Any, name: str, client: fields.Client) -> None:
         known_before, host = name in inventory.hosts, inventory.add_host(name)
-        # Set only known fields: a user who can write to the cache could add agent_base_url to receive the token.
+        # Set only known fields. With the field agent_base_url, a user who can write to the cache could get the token.
         variables = {f"monitor_{field}": as_data(plain(client.get(field))) for field in _VARIABLES}
         if fields.client_label(host) != client["label"] and not known_before:
-            # The role finds the client by this label. Do not set the label of a host of another source, because a user
-            # who can name clients could choose the client of this host.
+            # The role finds the client by this label. If another source added the host, set no label, because a user
+            # who can choose labels could then choose the client of this host.
             variables["monitor_agent_label"] = variables["monitor_label"]
         for variable, value in variables.items():
             inventory.set_variable(host, variable, value)
@@ -123,13 +123,13 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
 
 
 def _labels_by_name(labels: t.Sequence[str], hosts: t.Collection[str]) -> dict[str, str]:
-    """Return the label by host name. ``hosts``: hosts of other sources. Raise InputError if two names are equal."""
-    # The role derives a label from a name such as web-1.example.com. The client with this label belongs to that host.
+    """Return labels by host name. ``hosts``: hosts of other sources. Raise InputError if two names are equal."""
+    # The role derives the label of a host such as web-1.example.com. A client with a derived label belongs to its host.
     known = {fields.client_label(host): host for host in hosts}
     taken = {*_RESERVED, *map(known.get, labels)}
     names: dict[str, str] = {}
     for label in labels:
-        # Every user of the account can choose labels. As a host name, ssh would run the label -oProxyCommand=COMMAND.
+        # Every user of the account can choose labels. For a host named -oProxyCommand=COMMAND, ssh runs COMMAND.
         usable = fields.is_plain_name(label) and label not in taken
         name = known.get(label) or (label if usable else fields.derived_name(label))
         if names.setdefault(name, label) != label:

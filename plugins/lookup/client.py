@@ -11,9 +11,9 @@ name: client
 short_description: A monitoring client by its label
 version_added: 1.0.0
 description:
-  - Returns the client of a label, without keys, with the fields of RV(monitor.cloud.monitor_client#module:client).
-  - Each host has its own process, and the lookup reads all clients of the account once in each process. For tasks of
-    many hosts, store the clients with M(ansible.builtin.set_fact) and C(run_once).
+  - Returns the client of a label, with the fields of RV(monitor.cloud.monitor_client#module:client) except keys.
+  - Ansible starts a process for each host, and the lookup reads all clients of the account once in each process. If
+    many hosts need clients, store the clients once, with M(ansible.builtin.set_fact) and C(run_once).
   - The lookup ignores the variables of the role, because facts of a host can replace these variables.
 author: [monitor.cloud contributors (!UNKNOWN)]
 extends_documentation_fragment: [monitor.cloud._shared.connection, monitor.cloud._shared.environment]
@@ -28,7 +28,7 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
-_list: {description: "The clients, each empty if no client has the label.", type: list, elements: dict}
+_list: {description: "The client of each label. Empty if no client has the label.", type: list, elements: dict}
 """
 
 import typing as t
@@ -41,7 +41,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._module import accou
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import MonitorError
 from ansible_collections.monitor.cloud.plugins.plugin_utils._account import connection_params, read_clients
 
-# The clients by label, for each fingerprint of an account. Each process reads an account only once.
+# The clients by label, by fingerprint of the account. Each process reads an account only once.
 _accounts: dict[str, dict[str | None, Client]] = {}
 
 
