@@ -3,7 +3,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Documentation of audit_report. The code is in plugins/action/audit_report.py."""
+"""Documentation of the module audit_report. plugins/action/audit_report.py contains the code."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ description:
 extends_documentation_fragment: [monitor.cloud._shared, monitor.cloud._shared.info, monitor.cloud._shared.account]
 options:
   config:
-    description: Name of the variable of each host with the result of a M(monitor.cloud.agent_config) task in check
+    description: Name of the variable in which each host has the result of a M(monitor.cloud.agent_config) task in check
       mode. Required, unless O(audits) or O(audits_variables) is given.
     type: str
   audits:
     description:
       - The audits to join. Each item is the path of a file that O(json) wrote on the controller, or a pattern of paths.
-      - If several audits contain a host, the latest audit counts. The report lists hosts that are in an audit, not in
-        the inventory.
-      - A host that is in no audit is V(unreachable). The report determines the owner of each key again, because clients
+      - If several audits contain a host, the latest audit counts. The report also lists hosts that an audit contains,
+        but the inventory does not.
+      - A host without an audit is V(unreachable). The report determines the owner of each key again, because clients
         may have been renamed or deleted after the audit.
     type: list
     elements: str
   audits_variables:
-    description: Regular expression for the whole name of variables that contain audits to join, such as artifacts of
-      other jobs. Ansible does not render text in these variables as templates.
+    description: Regular expression. The variables whose whole name matches contain the audits to join, such as
+      artifacts of other jobs. Ansible does not render text in these variables as templates.
     type: str
   max_age:
     description: Hours after which an audit is stale. The report still uses a stale audit, but names it and counts it as
@@ -55,21 +55,21 @@ options:
     default: .*
   adopt:
     description:
-      - Whether to show, instead of the report, which renamed hosts can keep the client of the key in their
-        configuration. RV(renames) lists the clients of renamed hosts. No file is written.
-      - Fails if the label of a host of the inventory is not known, because the report would take its client for a
-        client without a host.
+      - Whether to show which renamed hosts can keep their clients, instead of the report. A host keeps the client whose
+        key is in its configuration. RV(renames) lists the clients of renamed hosts. No file is written.
+      - If the label of any host of the inventory is not known, the task fails, because the client of this host would
+        count as a client without a host.
     type: bool
     default: false
   json: {description: Path on the controller for the report as JSON., type: str}
-  junit: {description: "Path on the controller for the report as JUnit XML, with a test case a host.", type: str}
+  junit: {description: "Path on the controller for the report as JUnit XML, with a test case for each host.", type: str}
   html: {description: Path on the controller for the report as one HTML page that needs no network., type: str}
   metrics:
     description:
-      - Path on the controller for counts of the report as metrics, in the OpenMetrics text format, for a textfile
+      - Path on the controller for metrics that count hosts and clients, in the OpenMetrics text format, for a textfile
         collector. The collector of Prometheus' node_exporter reads files whose names end in C(.prom).
-      - The file is replaced as a whole, and all users may read it. The names of all metrics begin with
-        C(monitor_cloud_), whatever the brand of the service is.
+      - The file is replaced atomically, and all users can read the file. The names of all metrics begin with
+        C(monitor_cloud_), for any brand of the service.
     type: str
   metrics_hosts:
     description: Whether the file O(metrics) also contains the name and the state of each host.
@@ -77,8 +77,8 @@ options:
     default: false
   artifact:
     description:
-      - Name of the artifact with the report for later jobs, as with M(ansible.builtin.set_stats). The artifact contains
-        no key.
+      - Name of the artifact that passes the report to later jobs, as M(ansible.builtin.set_stats) does. The artifact
+        contains no key.
       - Cannot be used with O(fail_on_drift), because Ansible discards the artifact of a failed task.
       - With O(config) and O(artifact), the report proposes neither adopt nor prune, because the run may have only a
         slice of the inventory.
@@ -132,8 +132,8 @@ RETURN = r"""
 drift:
   description:
     - Whether a host has another state than V(ok), an orphan exists, or a joined audit is stale.
-    - If the token can read no keys at all, a host whose key cannot be compared, and which has no other finding, does
-      not count as drift.
+    - If the token cannot read any key, a host whose only state is V(unverifiable) because of its key does not count as
+      drift.
   returned: success, or failure because of drift, once the last host was inspected
   type: bool
 report:
@@ -146,12 +146,12 @@ report:
   type: dict
 renames:
   description:
-    - Clients of renamed hosts that can get the label of their host, as old label and new label, for the option
-      C(renames) of M(monitor.cloud.monitor_clients).
+    - New label by old label, for each client that can get the label of its renamed host. The option C(renames) of
+      M(monitor.cloud.monitor_clients) takes this value.
     - A client is not returned if several hosts have its key, if it belongs to another host of the inventory that must
       be monitored, or if another client has the new label.
-    - If several hosts exchanged names in a chain, only the last client of the chain is returned. Rename this client,
-      then run the audit again for the next client.
+    - If names moved from host to host, such as web-1 to web-2 and web-2 to web-3, only the last client is returned.
+      Rename this client, then run the audit again for the next client.
   returned: success, once the last host was inspected
   type: dict
 files:

@@ -12,15 +12,15 @@ module: monitor_client
 short_description: Manage one monitoring client
 version_added: 1.0.0
 description:
-  - Makes sure that a monitoring client exists, has a label, or is absent.
+  - Makes sure that a monitoring client exists, has the given label, or does not exist.
   - To register many hosts use M(monitor.cloud.monitor_clients), because that module reads the account only once.
 extends_documentation_fragment: [monitor.cloud._shared.api, monitor.cloud._shared.changes, monitor.cloud._shared.keys]
 options:
   label:
     description:
       - Label of the client, 3 to 32 characters, unique in the account. Required without O(id).
-      - Without O(id), the label of the client to find, to create or to delete. With O(id), the new label of the client
-        that has this id.
+      - Without O(id), the label selects the client to find, create or delete. With O(id), the client that has this id
+        gets the label.
       - A number is an error, because YAML reads V(1.10) as V(1.1). Put numbers in quotes.
     type: raw
   id:
@@ -28,7 +28,7 @@ options:
       task fails if the client has another label.
     type: str
   state:
-    description: Whether the client must exist. V(absent) deletes the client with all its data on the service; the agent
+    description: Whether the client must exist. V(absent) deletes the client with all its data on the service. The agent
       on the host stays installed. If the client is renamed during the task, the task warns and keeps the client.
     type: str
     choices: [present, absent]
@@ -61,19 +61,19 @@ EXAMPLES = r"""
 RETURN = r"""
 client:
   description:
-    - The client. With O(state=absent) the deleted client, or an empty dictionary if there was no client to delete.
-    - In check mode the predicted client; RV(client.id) and RV(client.key_fingerprint) of a new client are null.
+    - The client. O(state=absent) returns the deleted client, or an empty dictionary if there was no client to delete.
+    - In check mode, RV(client.id) and RV(client.key_fingerprint) of a new client are null.
   returned: success
   type: dict
   contains:
     id: {description: "Unique id of the client, a number or text.", type: raw}
     label: {description: Label of the client., type: str}
-    apps: {description: "Whether the agent monitors an application, by name, such as C(mysql).", type: dict}
+    apps: {description: "Application, such as C(mysql), and whether the agent monitors it.", type: dict}
     created: {description: "Time of creation, such as V(2026-01-02T03:04:05).", type: str}
     updated: {description: Time of the last update., type: str}
     key_fingerprint: {description: First 12 hexadecimal digits of the SHA-256 of the key. Null if masked., type: str}
     keys_masked: {description: "Whether the service masked a key, for example for a read-only token.", type: bool}
-    mask_reason: {description: Why the keys count as masked and what to do., returned: if masked, type: str}
+    mask_reason: {description: Reason why the keys count as masked, and what to do., returned: if masked, type: str}
     api_key: {description: The key for the agent., returned: "with O(include_keys=true), if not masked", type: str}
     install_code: {description: The install code., returned: "with O(include_keys=true), if not masked", type: str}
 api_usage: {description: "Requests, retries, and seconds of waiting.", returned: after a request, type: dict}
@@ -101,7 +101,7 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
     label, client_id, present = params["label"], params["id"], params["state"] == "present"
     if label is None and client_id is None:
         raise InputError(
-            "label and id are null: give label or id. In check mode a client that an earlier task creates has no id."
+            "label and id are null. Give label or id. In check mode, a client that an earlier task creates has no id."
         )
     if label is not None:
         label = as_text(label)
@@ -114,7 +114,7 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
     else:
         change = _change_by_id(api, client_id, values if label is None else {**values, "label": label}, present)
         if params["include_keys"]:
-            # A mask can look like a key. Read all clients, because only a mask occurs in several clients.
+            # Read all clients to recognize masks: a mask can look like a key, but several clients have the same mask.
             current = api.list_clients()
     warnings, dummy = apply.ensure_capacity(api, [change], len(current))
     (done,) = apply.carry_out(api, [change], check_mode=check_mode)
@@ -139,12 +139,12 @@ def _change_by_id(api: Api, client_id: str, values: changes.Values, present: boo
     label = values.get("label")
     client = api.get_client(client_id)
     if client is None:
-        # Search the list too, because a late replica of the service may not have the client yet.
+        # Also search the list, because the request may have reached a replica that does not have the client yet.
         client = next((item for item in api.list_clients() if str(item["id"]) == client_id), None)
     if client is None:
         if present:
             raise InputError(
-                f"There is no client with the id {client_id}. Check the id. To create a client, give only label."
+                f"There is no client with the id {client_id}. Check the id. To create a client, give only a label."
             )
         return changes.absent(label or str(client_id))
     if not present:

@@ -46,7 +46,7 @@ clients:
   type: list
   elements: dict
 account_url: {description: Base URL of the service that the task used., returned: success, type: str}
-account_fingerprint: {description: "Digits of a hash of base URL, brand and token.", returned: success, type: str}
+account_fingerprint: {description: "First digits of a hash of base URL, brand and token.", returned: success, type: str}
 read_only:
   description: Whether the token has read-only access. False if the service does not report the access.
   returned: success
@@ -83,7 +83,7 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
     if params["id"] is not None:
         client = api.get_client(params["id"])
         clients = [client] if client else []
-        # A mask can look like a key. Read all clients, because only a mask occurs in several clients.
+        # Read all clients to recognize masks: a mask can look like a key, but several clients have the same mask.
         account = api.list_clients() if client and params["include_keys"] else clients
     else:
         account = clients = api.list_clients()

@@ -14,11 +14,12 @@ version_added: 1.0.0
 description:
   - Makes sure that a client exists, or is absent, for each of many labels. Reads the account once, then creates only
     the missing clients, several at a time.
-  - Safe to run from several controllers at the same time, and after an interrupted run. No label gets two clients.
-  - Renames clients first, then deletes clients, then creates clients, so that pruned clients make room in the plan.
-  - Reads each client again right before it deletes the client. If another user has renamed the client in the meantime,
-    the task warns and keeps the client. If the client is not found, the task still sends the request to delete it,
-    because a replica of the service may be late.
+  - Several controllers can run the task at the same time. After an interruption, the task can run again. No label gets
+    two clients.
+  - Renames clients first, then deletes, then creates clients, so that deleted clients do not count for the plan.
+  - Reads each client again right before its deletion. If another user has renamed the client, the task warns and keeps
+    the client. If the client is not found, the task still sends the delete request, because a replica of the service
+    may not have the client yet.
   - If several clients have the same label, this label fails, and none of these clients is changed.
   - Invalid options fail before any change. If the service returns another client than requested, the task stops.
 extends_documentation_fragment: [monitor.cloud._shared.api, monitor.cloud._shared.changes, monitor.cloud._shared.keys,
@@ -38,11 +39,10 @@ options:
     default: present
   renames:
     description:
-      - Clients to rename, before all other changes. Each item is the old label and the new label. Cannot be used with
-        O(state=absent).
-      - If a client has the new label, and no client has the old label, nothing is changed. The task fails before any
-        change if both labels have a client, if a label is both old and new, or if neither label has a client and
-        O(labels) does not contain the new label.
+      - New labels by old label. The task renames clients before all other changes. Cannot be used with O(state=absent).
+      - If only the new label has a client, nothing is changed. The task fails before any change if both labels have a
+        client, if a label is both old and new, or if neither label has a client and O(labels) does not contain the new
+        label.
     type: dict
     default: {}
   prune:
@@ -59,8 +59,8 @@ options:
     type: int
     default: 10
   verify:
-    description: Whether to read each client of O(labels) also by its id, because the list may be late. If the service
-      no longer has a client of the list, the task creates a client with this label.
+    description: Whether to read each client of O(labels) also by its id, because the list may contain deleted clients.
+      If the service no longer has a client, the task creates a client with the same label.
     type: bool
     default: false
   check_capacity:
@@ -109,14 +109,14 @@ EXAMPLES = r"""
 RETURN = r"""
 clients:
   description:
-    - The existing clients of O(labels) and O(renames), by label, and clients that could not be pruned. With
-      O(state=absent), only the clients that could not be deleted.
+    - Clients by label. Contains the existing clients of O(labels) and O(renames), and clients that could not be pruned.
+      With O(state=absent), contains only the clients that could not be deleted.
     - Each client has the fields of RV(monitor.cloud.monitor_client#module:client). In check mode, the id and the key
       fingerprint of a new client are null.
   returned: success
   type: dict
 key_owners:
-  description: Labels by key fingerprint, for every client of the account with a readable key.
+  description: Label by key fingerprint, for every client of the account with a readable key.
   returned: success
   type: dict
   sample: {1f3a5c7e9b2d: web1}
@@ -126,8 +126,8 @@ deleted: {description: Labels of deleted clients., returned: if options are vali
 unchanged: {description: Labels of unchanged clients., returned: if options are valid, type: list, elements: str}
 failures: {description: "Reason of each failure, by label.", returned: if options are valid, type: dict}
 cost:
-  description: One line with the number of clients, the number that the plan includes, the number of clients to create,
-    and the next tier or the tier needed, with prices per month.
+  description: Number of existing clients, of clients that the plan includes, and of clients to create, as one line. The
+    line also names the next tier or the required tier, with the price per month.
   returned: in check mode, if clients would be created and O(check_capacity=true)
   type: str
   sample: "Clients: 8 of 10 that monitor-10 includes, 20 a month; 2 more to register."
@@ -162,7 +162,7 @@ _LISTED = {"create": "created", "rename": "renamed", "delete": "deleted", "none"
 
 
 def run(params: Params, api: Api, check_mode: bool) -> Result:
-    """Read the clients, and the plan if a client must be created; then make the changes."""
+    """Read the clients, read the plan if a client must be created, and make the changes."""
     fleet = Fleet(
         labels=[as_text(label) for label in params["labels"]],
         present=params["state"] == "present",
@@ -222,9 +222,9 @@ def _failure_message(result: Result) -> str:
         alike.setdefault(reason.replace(repr(label), "").replace(" (not tried)", ""), []).append(label)
     shown = []
     for label, *others in list(alike.values())[:3]:
-        shown.append(failures[label] + (f" The same happened to {listed(others)}." if others else ""))
+        shown.append(failures[label] + (f" Failed for the same reason: {listed(others)}." if others else ""))
     if len(alike) > 3:
-        shown.append(f"There are {len(alike) - 3} more reasons in the return value failures.")
+        shown.append(f"The return value failures has more reasons: {len(alike) - 3}.")
     number = "1 label" if len(failures) == 1 else f"{len(failures)} labels"
     made = ", ".join(f"{name} {len(result[name])}" for name in _LISTED.values())
     return f"{number} failed. {' '.join(shown)} Other labels: {made}."

@@ -12,7 +12,7 @@ module: monitor_plan
 short_description: Manage the monitoring plan
 version_added: 1.0.0
 description:
-  - Switches the monitoring plan of the account to a tier, to the free plan, or up to the smallest tier that includes a
+  - Switches the monitoring plan of the account to a tier, to the free plan, or to the smallest tier that includes a
     number of clients. A switch changes the cost of the account.
   - The user of the token needs the grant C(monitor_subscription).
 extends_documentation_fragment: [monitor.cloud._shared.api, monitor.cloud._shared.changes]
@@ -23,11 +23,11 @@ options:
     type: str
   min_clients:
     description: The number of clients that the plan must include. If the plan includes fewer clients, the task switches
-      to the smallest tier that includes enough.
+      to the smallest tier that includes enough clients.
     type: int
   allow_over_capacity:
-    description: Whether the task may switch to a tier that includes fewer clients than exist, or to the free plan if
-      clients exist. The limit of the free plan is not known.
+    description: Whether the task may switch to a tier that includes fewer clients than the account has. If the account
+      has clients, a switch to the free plan also needs V(true), because the limit of the free plan is not known.
     type: bool
     default: false
 seealso: [{module: monitor.cloud.monitor_plan_info}, {module: monitor.cloud.monitor_subscription_info}]
@@ -55,7 +55,7 @@ plan:
   type: dict
 previous: {description: The plan before the task. Empty for the free plan., returned: success, type: dict}
 price_difference:
-  description: How much more the plan costs than the previous plan, by period, if the service states both prices. The
+  description: Price of the plan minus price of the previous plan, by period, if the service states both prices. The
     free plan costs 0. The diff of a switch shows this difference too.
   returned: success
   type: dict
@@ -76,7 +76,7 @@ OPTIONS = {
 
 
 def run(params: Params, api: Api, check_mode: bool) -> Result:
-    """Read the plan and the tiers. If the plan differs, count the clients and switch the plan."""
+    """Read the plan and the tiers. If the plan must change, count the clients and switch the plan."""
     tiers = api.find(SUBSCRIPTION)
     change = plans.plan_change(api.get_plan(), tiers, params["subscription"], params["min_clients"])
     if change.changed and not params["allow_over_capacity"]:

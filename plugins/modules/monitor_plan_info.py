@@ -3,7 +3,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Read the monitoring plan and its use."""
+"""Read the monitoring plan, and count the clients."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ DOCUMENTATION = r"""
 module: monitor_plan_info
 short_description: Read the monitoring plan and how much of it is used
 version_added: 1.0.0
-description: Returns the monitoring plan of the account, the number of clients, and the number that the plan includes.
+description: Returns the monitoring plan of the account, its number of clients, and the number that the plan includes.
 extends_documentation_fragment: [monitor.cloud._shared.api, monitor.cloud._shared.info]
 options:
-  count_clients: {description: Whether to count the clients with one more request., type: bool, default: true}
+  count_clients: {description: Whether to count the clients, which needs one more request., type: bool, default: true}
 seealso: [{module: monitor.cloud.monitor_plan}]
 """
 

@@ -27,7 +27,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 subscriptions:
-  description: The tiers. Empty if no tier has the O(id).
+  description: The tiers. The list is empty if no tier has the O(id).
   returned: success
   type: list
   elements: dict

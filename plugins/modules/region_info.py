@@ -59,9 +59,9 @@ regions:
     country: {description: "Country of the region, such as V(us).", type: str}
     capabilities: {description: "Features of the region, such as V(Block Storage).", type: list, elements: str}
     resolvers: {description: "Addresses of resolvers, separated by commas, in C(ipv4) and C(ipv6).", type: dict}
-    status: {description: V(ok) or V(outage)., type: str}
+    status: {description: Operational status, V(ok) or V(outage)., type: str}
     availability:
-      description: Records with a compute instance type, C(plan), a C(region), and whether the type is C(available).
+      description: Records with a compute instance type as C(plan), a C(region), and C(available), true or false.
       returned: with O(include_availability=true)
       type: list
       elements: dict
@@ -85,7 +85,7 @@ OPTIONS = {
 
 
 def run(params: Params, api: Api, check_mode: bool) -> Result:
-    """Read the region that has the id, or all regions, and their availability if an option needs the availability."""
+    """Read one region or all regions. If an option needs the availability of types, read the availability."""
     region_id = params["id"]
     regions = [region for region in api.find(REGION, region_id) if _matches(region, params)]
     compute_type, shown = params["compute_type"], params["include_availability"]

@@ -76,7 +76,7 @@ def test_what_is_refused_before_the_first_request(
     [
         (monitor_client, {"id": 1, "label": ""}, "The label '' has 0 characters; a label has 3 to 32."),
         (monitor_clients, {"labels": ["web1", "a" * 33]}, f"The label {'a' * 33!r} has 33 characters"),
-        (monitor_client, {"label": None, "state": "absent"}, "label and id are null: give label or id."),
+        (monitor_client, {"label": None, "state": "absent"}, "label and id are null. Give label or id."),
         (monitor_client, {"id": 99}, "There is no client with the id 99."),
         (
             monitor_client,

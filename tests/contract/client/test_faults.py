@@ -47,7 +47,7 @@ def test_a_refusal_of_one_label_does_not_stop_the_others(emulator: Emulator) -> 
     message = str(refused.value)
     assert message.startswith("6 labels failed. Could not create client 'web3': ")
     assert message.endswith(
-        " There are 1 more reasons in the return value failures. "
+        " The return value failures has more reasons: 1. "
         "Other labels: created 0, renamed 0, deleted 0, unchanged 2."
     )
     assert found_in(json.dumps(refused.value.details), plain_secrets(emulator)) == []
@@ -62,7 +62,7 @@ def test_a_fault_of_every_label_ends_the_task_early(emulator: Emulator, status: 
     # With two workers, another create request can be in progress.
     assert len(emulator.requests("create_client")) <= most + 1
     assert list(failed.value.details["failures"]) == desired
-    assert "The same happened to 'web01', 'web02'" in str(failed.value)
+    assert "Failed for the same reason: 'web01', 'web02'" in str(failed.value)
     assert "and 79 more" in str(failed.value)
     assert str(failed.value).count(f"{status} Gateway Trouble") == 1
 
