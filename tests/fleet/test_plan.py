@@ -115,7 +115,7 @@ def test_nothing_is_adopted_if_hosts_may_be_unknown(single: Local) -> None:
     single.service.seed(labels=["web-1", "web-2"])
     single.write("web-1", text_of(single, "web-2"))
     run = single.shell("ansible-playbook -i web-1, -c local monitor.cloud.adopt")
-    assert "would be taken for clients without a host" in run.failures()["web-1"] and run.writes() == [], run.output
+    assert "would count as clients without a host" in run.failures()["web-1"] and run.writes() == [], run.output
 
 
 def test_a_client_that_is_only_listed_is_created_anew(pair: Local) -> None:
