@@ -20,8 +20,8 @@ description:
   - If the role P(monitor.cloud.monitor_agent#role) would derive another label from the name of the host, the variable
     C(monitor_agent_label) contains the label.
   - In O(compose), derive C(ansible_host) from C(inventory_hostname), because C(monitor_label) may be unsafe.
-  - Give this source after all other sources. In a directory of sources, its file name must sort last. If a later source
-    adds a host with the name of a client, a user who can choose labels could set C(monitor_agent_label) of this host.
+  - Give this source after all other sources. In a directory, its file name must sort last. If a later source adds a
+    host with the name of a client, a user who can choose labels could set C(monitor_agent_label) of this host.
   - The name of the configuration file must end in C(.monitor_clients.yml) or C(.monitor_clients.yaml).
   - The options of the connection and O(label_pattern) may be templates, but templates cannot use variables of hosts.
 author: [monitor.cloud contributors (!UNKNOWN)]

@@ -41,7 +41,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._module import accou
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import MonitorError
 from ansible_collections.monitor.cloud.plugins.plugin_utils._account import connection_params, read_clients
 
-# The clients by label, by fingerprint of the account. Each process reads an account only once.
+# For each fingerprint of an account, the clients by label. Each process reads an account only once.
 _accounts: dict[str, dict[str | None, Client]] = {}
 
 

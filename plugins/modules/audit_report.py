@@ -14,8 +14,8 @@ version_added: 1.0.0
 description:
   - Evaluates the registered results of M(monitor.cloud.monitor_client_info), and of M(monitor.cloud.agent_config) in
     check mode. Shows a table, and writes the report as JSON, JUnit XML, HTML and metrics if requested.
-  - With O(audits), evaluates audits of other runs instead. The report then combines the hosts of these audits with the
-    present account and the present inventory.
+  - With O(audits), evaluates the audits of other runs. The report combines the hosts of these audits with the present
+    account and the present inventory.
   - Runs on the controller, once for all hosts of the play. Sends no requests, connects to no host, changes nothing.
   - The entry points C(audit) and C(report) of the role P(monitor.cloud.monitor_agent#role) run all tasks of an audit.
 extends_documentation_fragment: [monitor.cloud._shared, monitor.cloud._shared.info, monitor.cloud._shared.account]
@@ -139,8 +139,8 @@ drift:
 report:
   description:
     - The report, as in the file O(json). C(docs/audit.schema.json) in the collection describes its members.
-    - The C(state) of a host is the first of its C(states). The states are, in this order, V(unreachable),
-      V(foreign_key), V(unknown_key), V(shared_key), V(not_registered), V(not_configured), V(unverifiable), V(outdated),
+    - The C(state) of a host is the first of its C(states). The order of the states is V(unreachable), V(foreign_key),
+      V(unknown_key), V(shared_key), V(not_registered), V(not_configured), V(unverifiable), V(outdated),
       V(restart_pending), V(agent_stopped), V(agent_disabled), V(wrong_permissions) and V(ok).
   returned: success, once the last host was inspected
   type: dict

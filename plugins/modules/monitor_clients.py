@@ -3,7 +3,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Manage many monitoring clients in one task, with one read of the account."""
+"""Manage many monitoring clients in one task that reads the account once."""
 
 from __future__ import annotations
 
@@ -126,8 +126,8 @@ deleted: {description: Labels of deleted clients., returned: if options are vali
 unchanged: {description: Labels of unchanged clients., returned: if options are valid, type: list, elements: str}
 failures: {description: "Reason of each failure, by label.", returned: if options are valid, type: dict}
 cost:
-  description: Number of existing clients, of clients that the plan includes, and of clients to create, as one line. The
-    line also names the next tier or the required tier, with the price per month.
+  description: Text of one line. The text compares the number of clients with the plan, counts the clients to create,
+    and names the next tier or the required tier, with the price per month.
   returned: in check mode, if clients would be created and O(check_capacity=true)
   type: str
   sample: "Clients: 8 of 10 that monitor-10 includes, 20 a month; 2 more to register."
@@ -224,7 +224,7 @@ def _failure_message(result: Result) -> str:
     for label, *others in list(alike.values())[:3]:
         shown.append(failures[label] + (f" Failed for the same reason: {listed(others)}." if others else ""))
     if len(alike) > 3:
-        shown.append(f"The return value failures has more reasons: {len(alike) - 3}.")
+        shown.append(f"More reasons are in 'failures' of the result: {len(alike) - 3}.")
     number = "1 label" if len(failures) == 1 else f"{len(failures)} labels"
     made = ", ".join(f"{name} {len(result[name])}" for name in _LISTED.values())
     return f"{number} failed. {' '.join(shown)} Other labels: {made}."

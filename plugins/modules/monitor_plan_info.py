@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: monitor_plan_info
-short_description: Read the monitoring plan and how much of it is used
+short_description: Read the monitoring plan and the number of clients
 version_added: 1.0.0
 description: Returns the monitoring plan of the account, its number of clients, and the number that the plan includes.
 extends_documentation_fragment: [monitor.cloud._shared.api, monitor.cloud._shared.info]

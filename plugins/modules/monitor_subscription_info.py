@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: monitor_subscription_info
-short_description: Read the tiers that the monitoring plan can have
+short_description: Read the available tiers of the monitoring plan
 version_added: 1.0.0
 description: Returns the tiers, with the number of clients and the price of each tier. The task needs no token.
 extends_documentation_fragment: [monitor.cloud._shared.api, monitor.cloud._shared.info]

@@ -26,8 +26,8 @@ options:
     type: str
     choices: [ok, outage]
   compute_type:
-    description: Id of a compute instance type that must be available in the region. The service lists only some types.
-      If the service does not list the type, no region is returned.
+    description: Id of a compute instance type that must be available in the region. The service reports the
+      availability of only some types. For any other type, no region is returned.
     type: str
   include_availability: {description: "Whether to return RV(regions[].availability).", type: bool, default: false}
 """
@@ -61,7 +61,7 @@ regions:
     resolvers: {description: "Addresses of resolvers, separated by commas, in C(ipv4) and C(ipv6).", type: dict}
     status: {description: Operational status, V(ok) or V(outage)., type: str}
     availability:
-      description: Records with a compute instance type as C(plan), a C(region), and C(available), true or false.
+      description: Records. C(available) is true if the compute instance type C(plan) is available in the C(region).
       returned: with O(include_availability=true)
       type: list
       elements: dict

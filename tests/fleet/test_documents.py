@@ -284,7 +284,7 @@ def test_the_first_run_of_readme(reader: Reader, emulator: Emulator) -> None:
     # If a host has no agent, the error message proposes an installation.
     reader.hosts["web-1"].run(f"rm {AGENT}")
     for options in ("", " --check"):
-        with pytest.raises(AssertionError, match="has no service monitor-agent: install it .monitor_agent_packages"):
+        with pytest.raises(AssertionError, match="has no service monitor-agent: install the agent"):
             reader.run(ROLLOUT + options)
     settings, shown = configparser.ConfigParser(), configparser.ConfigParser()
     settings.read(CHECKOUT / "examples" / "ansible.cfg")

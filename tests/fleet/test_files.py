@@ -41,7 +41,7 @@ def test_cloned_hosts_are_reported_and_fixed(four: Local) -> None:
     assert keys == {host: (label or owner, host) for host, (owner, label) in expected.items()}
     assert configured(four) == set(four.host_vars)
     check, run, again = (" ".join(each.output.split()) for each in (steps.check, steps.run, steps.again))
-    text = r"(\S+) carried the key of client '\S+', so its agent reported as this client\. The host {} the key of '\1'\."
+    text = r"(\S+) carried the key of client '\S+', so its agent reported as this client\. The host {} the key of '\1'"
     assert set(re.findall(text.format("would get"), check)) == {"web-2", "db-1"}
     assert set(re.findall(text.format("now has"), run)) == {"web-2", "db-1"}
     assert "carried the key" not in again

@@ -118,7 +118,7 @@ def test_an_agent_that_can_not_run_fails_its_host(controller: Controller) -> Non
     override(hosts["db-1"], ENDS.format(code=0, restart="always"))
     override(hosts["db-2"], ENDS.format(code=1, restart="no"))
     expected = {
-        "web-1": f"web-1 has no service {SERVICE}: install the agent (monitor_agent_packages), set another name "
+        "web-1": f"web-1 has no service {SERVICE}: install the agent (monitor_agent_packages), choose another service "
         '(monitor_agent_service), or set monitor_agent_service: "".',
         "web-2": f"The service {SERVICE} of web-2 is masked. Run systemctl unmask {SERVICE} on the host, or set "
         'monitor_agent_service: "".',

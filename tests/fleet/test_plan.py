@@ -12,7 +12,7 @@ from ansible_collections.monitor.cloud.tests.support.runs import ROLLOUT, Local,
 from ansible_collections.monitor.cloud.tests.support.steps import configured, labels, role_play, text_of
 
 _NO_SERVICE = (
-    "{} has no service no-such-service: install the agent (monitor_agent_packages), set another name "
+    "{} has no service no-such-service: install the agent (monitor_agent_packages), choose another service "
     '(monitor_agent_service), or set monitor_agent_service: "".'
 )
 _SERVICE = {"service": "no-such-service"}

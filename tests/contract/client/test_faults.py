@@ -47,8 +47,7 @@ def test_a_refusal_of_one_label_does_not_stop_the_others(emulator: Emulator) -> 
     message = str(refused.value)
     assert message.startswith("6 labels failed. Could not create client 'web3': ")
     assert message.endswith(
-        " The return value failures has more reasons: 1. "
-        "Other labels: created 0, renamed 0, deleted 0, unchanged 2."
+        " More reasons are in 'failures' of the result: 1. Other labels: created 0, renamed 0, deleted 0, unchanged 2."
     )
     assert found_in(json.dumps(refused.value.details), plain_secrets(emulator)) == []
 
