@@ -81,7 +81,7 @@ def ensure_capacity(
 ) -> tuple[list[str], str]:
     """Raise InputError if the paid plan is too small for the clients to create. Return warnings, and the cost as text.
 
-    ``existing`` is the number of clients in the account. Subtract the clients to delete, because :func:`carry_out`
+    ``existing`` is the number of clients in the account. Clients to delete do not count, because :func:`carry_out`
     deletes clients before it creates clients. If the plan cannot be read, return a warning. Return the cost only in
     check mode.
     """
@@ -124,7 +124,7 @@ def carry_out(api: Api, changes: Sequence[Change], *, check_mode: bool) -> list[
 
 @dataclasses.dataclass
 class _Worker:
-    """Make changes in several threads. Skip the remaining changes if all of them would fail with the same error.
+    """Make changes in several threads. Skip the remaining changes if each change would fail with the same error.
 
     The threads stop after one error if the service cannot be reached, refuses the token or returns 429. After other
     errors, the threads stop if N changes fail in a row. N is the number of threads, but at least three.
@@ -227,7 +227,7 @@ def _create_all(worker: _Worker, changes: Sequence[Change]) -> list[ChangeResult
 
     Never create two clients with the same label: after an unknown outcome, retry the request only if no client in the
     list has the label. If the service refuses the retry because the label exists, the first request created the client.
-    In this case, retry until the list contains the client. Give up after ``retry_timeout`` seconds.
+    Retry until the list contains the client, at most for ``retry_timeout`` seconds.
     """
     done: dict[str, ChangeResult] = {}
     todo, unknown, http = list(changes), set[str](), worker.api.http

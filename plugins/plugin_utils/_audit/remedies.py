@@ -75,8 +75,8 @@ def steps(
 ) -> list[Step]:
     """Return the steps in the order of work. If the plan is too small, rollouts can fail, so the plan comes first.
 
-    ``limited``: the audit lacks hosts of the inventory. ``unreadable``: hosts whose label is unknown. In both cases,
-    return only steps that are right for all keys or labels of these hosts. ``sources``: files of the inventory.
+    ``limited``: the audit lacks hosts of the inventory. ``unreadable``: hosts whose label is unknown. Leave out
+    steps that can be wrong if the audit lacks a host, or a label is unknown. ``sources``: files of the inventory.
     """
     limited = limited or bool(unreadable) or not all(finding.audited for finding in report.hosts)
     groups: dict[str, list[findings.Host]] = {}
