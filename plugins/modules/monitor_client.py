@@ -73,7 +73,7 @@ client:
     updated: {description: Time of the last update., type: str}
     key_fingerprint: {description: First 12 hexadecimal digits of the SHA-256 of the key. Null if masked., type: str}
     keys_masked: {description: "Whether the service masked a key, for example for a read-only token.", type: bool}
-    mask_reason: {description: Reason why the keys count as masked, and what to do., returned: if masked, type: str}
+    mask_reason: {description: "Why the keys count as masked, and what to do.", returned: if masked, type: str}
     api_key: {description: The key for the agent., returned: "with O(include_keys=true), if not masked", type: str}
     install_code: {description: The install code., returned: "with O(include_keys=true), if not masked", type: str}
 api_usage: {description: "Requests, retries, and seconds of waiting.", returned: after a request, type: dict}

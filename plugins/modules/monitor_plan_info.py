@@ -14,7 +14,7 @@ version_added: 1.0.0
 description: Returns the monitoring plan of the account, its number of clients, and the number that the plan includes.
 extends_documentation_fragment: [monitor.cloud._shared.api, monitor.cloud._shared.info]
 options:
-  count_clients: {description: Whether to count the clients, which needs one more request., type: bool, default: true}
+  count_clients: {description: Whether to count the clients with one more request., type: bool, default: true}
 seealso: [{module: monitor.cloud.monitor_plan}]
 """
 

@@ -59,7 +59,7 @@ regions:
     country: {description: "Country of the region, such as V(us).", type: str}
     capabilities: {description: "Features of the region, such as V(Block Storage).", type: list, elements: str}
     resolvers: {description: "Addresses of resolvers, separated by commas, in C(ipv4) and C(ipv6).", type: dict}
-    status: {description: Operational status, V(ok) or V(outage)., type: str}
+    status: {description: "Operational status, V(ok) or V(outage).", type: str}
     availability:
       description: Records. C(available) is true if the compute instance type C(plan) is available in the C(region).
       returned: with O(include_availability=true)
