@@ -148,7 +148,7 @@ delegate_to: {play: {tasks: [{delegate_to: FIRST, block: [IMPORT]}]}, configured
   error: can't have delegate_to or run_once}
 run_once: {play: {tasks: [{import_role: {name: ROLE}, run_once: true}]}, error: can't have .* run_once}
 roles without the first: {play: {roles: [{role: ROLE, when: inventory_hostname != 'FIRST'}]},
-  error: "use a task with ansible.builtin.include_role, and set the condition there"}
+  error: "Use a task with ansible.builtin.include_role and the condition"}
 """)
 for _name in ("monitor_agent_base_url", "monitor_token", "inventory_hostname"):
     REFUSED[f"fact {_name}"] = {**hostile(_name), "error": f"SECOND.*{_name}.*inject_facts_as_vars = false"}
