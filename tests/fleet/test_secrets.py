@@ -109,7 +109,6 @@ def test_a_template_that_fails_with_a_key_does_not_show_it(single: Local) -> Non
     assert_silent(single, run)
     assert found_in((single.directory / "seen").read_text(encoding="utf-8"), secrets_of(single.service)) == []
     results = run.events[-1].result["results"]
-    assert all(result["failed"] for result in results)
     assert all(shown in result["msg"] for shown, result in zip(MISTAKES.values(), results, strict=True))
 
 
@@ -190,7 +189,7 @@ def test_callbacks_see_no_keys(single: Local) -> None:
     if CORE < (2, 19):
         tasks = TASKS_WITH_KEYS.partition("    - monitor.cloud.monitor_clients")[0].replace("ignore_errors: true", "")
         run = single.run(single.tasks(tasks), *LOUD)
-        assert run.code != 0 and "cannot be used in a loop (before ansible-core 2.19)" in run.output
+        assert run.code != 0 and "cannot be used in a loop without no_log (before ansible-core 2.19)" in run.output
         assert single.service.requests() == []
         return
     seen = single.directory / "seen"
