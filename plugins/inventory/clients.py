@@ -111,8 +111,8 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         # Set only known fields. With the field agent_base_url, a user who can write to the cache could get the token.
         variables = {f"monitor_{field}": as_data(plain(client.get(field))) for field in _VARIABLES}
         if fields.client_label(host) != client["label"] and not known_before:
-            # The role finds the client by this label. If another source added the host, set no label, because a user
-            # who can choose labels could then choose the client of this host.
+            # The role finds the client by this label. Set no label for a host of another source: a user who can change
+            # labels in the account could give this host the key of another client.
             variables["monitor_agent_label"] = variables["monitor_label"]
         for variable, value in variables.items():
             inventory.set_variable(host, variable, value)

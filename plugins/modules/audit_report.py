@@ -150,7 +150,7 @@ renames:
       M(monitor.cloud.monitor_clients) takes this value.
     - A client is not returned if several hosts have its key, if it belongs to another host of the inventory that must
       be monitored, or if another client has the new label.
-    - If names moved from host to host, such as web-1 to web-2 and web-2 to web-3, only the last client is returned.
+    - If names moved from host to host, such as web-1 to web-2 and web-2 to web-3, only web-2 is returned.
       Rename this client, then run the audit again for the next client.
   returned: success, once the last host was inspected
   type: dict

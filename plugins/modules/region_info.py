@@ -85,7 +85,7 @@ OPTIONS = {
 
 
 def run(params: Params, api: Api, check_mode: bool) -> Result:
-    """Read one region or all regions. If an option needs the availability of types, read the availability."""
+    """Read one region or all regions. Read the availability only if an option needs the availability."""
     region_id = params["id"]
     regions = [region for region in api.find(REGION, region_id) if _matches(region, params)]
     compute_type, shown = params["compute_type"], params["include_availability"]

@@ -53,7 +53,7 @@ class Settings:
     error_field: Literal["empty", "missing", "null"] = "empty"
     # "statuses"
     delete_status: Literal[200, 204] = 200
-    # "plan view without the grant", "scopes of the token": the error 401 does not name the missing scope.
+    # The error 401 does not name the missing scope: "plan view without the grant", "scopes of the token".
     forbidden_status: Literal[403, 401] = 403
     # "rate limit": requests that a token may send to an operation in rate_window seconds; 0 means no limit.
     rate_limit: int = 0

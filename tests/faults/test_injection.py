@@ -17,7 +17,7 @@ from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.checks import assert_sound, tally
 from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, TEMPLATES, Local, Run
 
-# A command creates this file if the command is executed. The path is short, because labels are short.
+# Labels in these tests contain a command that creates this file. The path is short, because labels are short.
 CANARY = f"/tmp/mc{secrets.token_hex(3)}"
 TEXTS = tuple(
     text.replace("C", CANARY)

@@ -36,7 +36,7 @@ EXPECTED = {
 
 def break_all(fleet: Local) -> None:
     fleet.host_vars["labelled.example.com"]["monitor_agent_label"] = "labelled"
-    # This service does not exist, so the audit reports agent_stopped.
+    # The host has no service with this name, so the audit reports agent_stopped.
     fleet.host_vars["stopped"]["monitor_agent_service"] = "monitor-agent"
     fleet.host_vars["gone"] = dict(UNREACHABLE)
     fleet.service.seed(labels=[*(fleet.label(host) for host in HOSTS if host not in UNREGISTERED), *ORPHANS])

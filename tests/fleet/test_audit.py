@@ -26,7 +26,7 @@ FORMS = ("json", "junit", "html", "metrics")
 
 @pytest.fixture(scope="module")
 def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
-    """Hosts that no test changes. The plan of their account is too small."""
+    """Hosts that no test changes. The plan of the account is too small."""
     with Emulator() as service:
         made = Local(tmp_path_factory.mktemp("fleet"), service, *HOSTS)
         break_all(made)

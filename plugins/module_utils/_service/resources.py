@@ -75,7 +75,7 @@ class Resource(t.NamedTuple):
 
     @property
     def options(self) -> dict[str, t.Any]:
-        """The options of a module for all settable fields except label: the modules define the option label."""
+        """The options of a module for all settable fields except label. Each module defines its own option label."""
         return {name: {"type": "str"} for name in self.settable if name != "label"}
 
 

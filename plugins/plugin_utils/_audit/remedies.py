@@ -18,7 +18,7 @@ OPTIONS = (
     "Run the commands in the directory in which the audit was started. Add options that the report does not know, such "
     "as --become, extra variables and vault passwords."
 )
-# Titles of steps whose kind is not a state of hosts.
+# Titles of the steps that do not repair a state of hosts, by kind.
 _TITLES = {
     "same_machine": "One machine with several names",
     "renamed": "Renamed hosts",

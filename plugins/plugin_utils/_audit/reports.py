@@ -59,7 +59,7 @@ def as_json(report: findings.Report) -> str:
 
 
 def as_junit(report: findings.Report) -> str:
-    """Return a test case for each host, each joined audit, and all clients without host. Test cases with drift fail."""
+    """Return one test case for each host, one for each joined audit, and one for all clients without a host."""
     cases = []
     for finding in report.hosts:
         kind = {"unreachable": "error", "ok": ""}.get(finding.state, "failure")
