@@ -70,7 +70,7 @@ class State:
         self.log: list[LogEntry] = []
         # By host: the label of the client whose codes the host sent.
         self.reports: dict[str, str | None] = {}
-        # By token and operation: the times, in monotonic seconds, when calls leave the window of the rate limit.
+        # By token and operation: the times (monotonic seconds) after which calls do not count for the rate limit.
         self.hits: defaultdict[tuple[str, str], deque[float]] = defaultdict(deque)
         # By id of a client: the number of reads of the list since the client was created.
         self.reads_of: Counter[int] = Counter()

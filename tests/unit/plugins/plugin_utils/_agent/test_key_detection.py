@@ -70,7 +70,7 @@ _ASSIGNED = "api_key = {key}\n"
         ("code={code}, key={key}\n", f"# code=x, key={_STRANGE}\n", None),
         ("{code}, {key} {code}\n", f"a, {_STRANGE} b, c\n", _STRANGE),
         (_ASSIGNED, f"# was {_OTHER}\napi_key = {_OWN}\n", _OWN),
-        # Ignore a former key in a comment.
+        # The file has an old key in a line that is a comment.
         *(
             (_ASSIGNED, f"{mark}{former}\napi_key = {_STRANGE}\n", _STRANGE)
             for mark in ("# was ", "#api_key = ", " ; ", "// ")
