@@ -14,7 +14,7 @@ from typing import Any
 import hypothesis
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.module_utils._service import http
+from ansible_collections.monitor.cloud.plugins.module_utils._service import transport
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support import hosts as fleet
 from ansible_collections.monitor.cloud.tests.support import machines as debian
@@ -103,7 +103,7 @@ def controllers(workshop: tuple[Path, Path], emulator: Emulator) -> Callable[...
 
 @pytest.fixture
 def quick_backoff(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http, "_FIRST_BACKOFF", 0.02)
+    monkeypatch.setattr(transport, "_FIRST_BACKOFF", 0.02)
 
 
 @pytest.fixture

@@ -22,8 +22,8 @@ LAYERS = (
 )
 # For each name: the only file that may import the name.
 SINGLE = {
-    "requests": "module_utils._service.http",
-    "urllib3": "module_utils._service.http",
+    "requests": "module_utils._service.transport",
+    "urllib3": "module_utils._service.transport",
     "ansible.module_utils.basic.AnsibleModule": "module_utils._module",
 }
 

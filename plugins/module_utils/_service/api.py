@@ -24,8 +24,8 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
     InputError,
     WrongObjectError,
 )
-from ansible_collections.monitor.cloud.plugins.module_utils._service.http import Http
 from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import Object, Operation, Resource
+from ansible_collections.monitor.cloud.plugins.module_utils._service.transport import Http
 
 T = t.TypeVar("T")
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.module_utils._service import http
+from ansible_collections.monitor.cloud.plugins.module_utils._service import transport
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import TaskFailure
 from ansible_collections.monitor.cloud.plugins.modules import monitor_client, monitor_clients
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
@@ -78,7 +78,7 @@ def test_a_create_of_unknown_outcome_is_reported_as_such(emulator: Emulator) -> 
 
 def test_a_create_that_is_listed_late_counts_as_created(emulator: Emulator, monkeypatch: pytest.MonkeyPatch) -> None:
     """The service creates the client after the time-out of the first request, so the second request gets 400."""
-    monkeypatch.setattr(http, "_FIRST_BACKOFF", 2.0)
+    monkeypatch.setattr(transport, "_FIRST_BACKOFF", 2.0)
     monkeypatch.setattr("random.uniform", lambda least, most: most)
     emulator.fault(operation="create_client", kind="slow", seconds=1.0)
     result = go(emulator, monitor_clients, labels=["web1"], timeout=0.5)
@@ -133,7 +133,7 @@ def test_a_client_that_is_listed_and_deleted_is_created_anew(emulator: Emulator,
 
 
 def test_a_wrong_port_is_given_up_within_seconds(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http, "_FIRST_CONTACT", 1.0)
+    monkeypatch.setattr(transport, "_FIRST_CONTACT", 1.0)
     with socket.create_server(("127.0.0.1", 0)) as server:
         closed = server.getsockname()[1]
     closing = opened(Listener, lambda dummy: None).port

@@ -22,7 +22,7 @@ def test_missing_requests() -> None:
 import sys
 sys.modules["requests"] = None
 sys.path[1:1] = {[path for path in sys.path if path]!r}
-from ansible_collections.monitor.cloud.plugins.module_utils._service.http import Http, Settings
+from ansible_collections.monitor.cloud.plugins.module_utils._service.transport import Http, Settings
 Http(Settings("https://127.0.0.1/v4"))
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, cwd="/")

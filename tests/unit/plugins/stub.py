@@ -15,8 +15,8 @@ from ansible.template import Templar
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError
-from ansible_collections.monitor.cloud.plugins.module_utils._service.http import Http, Settings
 from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import Object, Operation
+from ansible_collections.monitor.cloud.plugins.module_utils._service.transport import Http, Settings
 
 CLIENTS = [
     {"id": number, "label": f"web{number}", "api_key": str(number) * 36, "install_code": "c" * 36} for number in (1, 2)

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError
-from ansible_collections.monitor.cloud.plugins.module_utils._service.http import Http, Settings
+from ansible_collections.monitor.cloud.plugins.module_utils._service.transport import Http, Settings
 
 
 def test_pauses_grow_up_to_half_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
