@@ -97,7 +97,7 @@ OPTIONS = {
 
 
 def run(params: Params, api: Api, check_mode: bool) -> Result:
-    """Find, create, update or delete the client, with as few requests as the task needs."""
+    """Find, create, update or delete the client. Read all clients only if the task needs them."""
     label, client_id, present = params["label"], params["id"], params["state"] == "present"
     if label is None and client_id is None:
         raise InputError(

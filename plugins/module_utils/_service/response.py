@@ -130,11 +130,6 @@ def object_of(value: t.Any) -> Object:
     return value
 
 
-def is_empty(value: t.Any) -> bool:
-    """Whether a response is ``{}``, or ``null`` or ``[]``, which some services return instead."""
-    return value in (None, {}, [])
-
-
 def item_of(resource: Resource, value: t.Any) -> Object:
     """Return an object of a resource. Raise ApiError if a required field is missing, or a type is wrong."""
     item = object_of(value)
@@ -147,7 +142,8 @@ def item_of(resource: Resource, value: t.Any) -> Object:
 
 def plan_of(value: t.Any) -> Object:
     """Return a tier, or ``{}`` for the free plan. Raise ApiError for an incomplete tier."""
-    return {} if is_empty(value) else item_of(resources.SUBSCRIPTION, value)
+    # Some services return null or [] in place of {}.
+    return {} if value in (None, {}, []) else item_of(resources.SUBSCRIPTION, value)
 
 
 def client_of(value: t.Any, *, labelled: bool = False) -> Object:
