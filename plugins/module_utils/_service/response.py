@@ -9,8 +9,10 @@ The functions check only the fields that the collection uses, and keep unknown f
 
 from __future__ import annotations
 
+import dataclasses
 import email.utils
 import json
+import math
 import re
 import time
 import typing as t
@@ -20,8 +22,6 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service import reso
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, WrongObjectError
 from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import Object, Operation, Resource
 
-# Statuses after which a request is retried. A CDN that cannot reach the service returns 520 to 529.
-_RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504, *range(520, 530)})
 _TOKEN = "The token is wrong or lacks access: check api_token (monitor_agent_api_token, MONITOR_API_TOKEN)."
 _MAINTENANCE = "The service is in maintenance: try again later."
 _OTHER_SERVER = "Check base_url, and any proxy before the service: another server may have responded."
@@ -34,6 +34,48 @@ _INTEGER = re.compile(r"(0|[1-9][0-9]{0,18})(\.0)?")
 _LONGEST = 200
 # The largest number of pages. A page has at least 25 clients, so 10,000 pages are enough for 250,000 clients.
 _MAX_PAGES = 10_000
+_BRACKETS = (b"{", b"}", b"[", b"]")
+# Characters that separate the name of a field from its value, in JSON, YAML, XML and forms.
+_SEPARATORS = frozenset('{}[]<>="&:')
+_MEDIA_TYPE = re.compile(r"[a-z]+/[a-z0-9.+-]{1,60}")
+
+
+@dataclasses.dataclass(frozen=True)
+class _Kind:
+    """A kind of response that is not the requested value, and what follows from this kind.
+
+    ``refused``: the service certainly did not carry out the request. ``transient``: a retry can succeed. ``lasting``:
+    a retry of a create request would certainly fail again. ``hint``: advice if no other advice is more specific.
+    """
+
+    refused: bool = False
+    transient: bool = False
+    lasting: bool = False
+    hint: str = _OTHER_SERVER
+
+
+# 1xx: http.client reads only 100, so the final response is not known.
+_INFORMATIONAL = _Kind(lasting=True)
+# 2xx with a web page or text, such as a login page.
+_PAGE = _Kind()
+# 2xx with incomplete JSON.
+_GARBLED = _Kind(transient=True, hint="")
+# 2xx with errors and nothing else: some services report errors this way.
+_REPORTED = _Kind()
+_REDIRECT = _Kind(lasting=True)
+_REFUSAL = _Kind(refused=True)
+# A 400 with a web page: gateways return such pages for a short time.
+_GATEWAY = _Kind(transient=True, hint="")
+_LIMITED = _Kind(refused=True, transient=True, hint="")
+_DOWN = _Kind(transient=True, hint="")
+_IN_MAINTENANCE = _Kind(refused=True, hint=_MAINTENANCE)
+_FAILURE = _Kind()
+# Other statuses from 400 to 499 are refusals, other statuses from 500 are failures.
+_BY_STATUS = {425: _LIMITED, 429: _LIMITED, **dict.fromkeys((408, 500, 502, 503, 504), _DOWN)}
+# A CDN that cannot reach the service returns 520 to 529.
+_BY_STATUS.update(dict.fromkeys(range(520, 530), _DOWN))
+# The encodings that requests and urllib3 always decode.
+_ENCODINGS = ("gzip", "deflate")
 
 
 def value_of(
@@ -43,47 +85,144 @@ def value_of(
 
     Raise ApiError for an error of the service, a redirect or invalid content.
     """
-    body: t.Any = None
     try:
-        body, is_json = json.loads(content) if content.strip() else None, True
+        body = _decoded(content)
+        is_json = True
     except (ValueError, RecursionError):
+        body = None
         is_json = False
-    errors = _errors_of(body, redact)
-    # Some services report errors with the status 200. Without this check, a refused delete would look successful.
-    refuses = status >= 300 or (isinstance(body, dict) and body.get("errors") and not body.keys() & {"id", "data"})
-    if is_json and not refuses:
+    if 200 <= status < 300 and is_json and not _has_only_errors(body):
         return body
-    # JSON may contain keys, so messages do not quote JSON.
-    looks_like_json = is_json or content.lstrip()[:1] in (b"{", b"[")
-    # Retry after incomplete JSON, and after an HTML page with the status 400, because gateways return such pages.
-    of_gateway = status == 400 and not looks_like_json
-    in_maintenance = status == 503 and "X-Maintenance-Mode" in headers
-    transient = (status in _RETRIED and not in_maintenance) or of_gateway or (not refuses and looks_like_json)
-    is_refusal = (300 <= status < 500 and status != 408 and not of_gateway) or in_maintenance
-    if 300 <= status < 400:
-        # Credentials, query and fragment of the address can contain secrets, so the message does not show these parts.
-        target = headers.get("Location", "").partition("?")[0].partition("#")[0].rpartition("@")[2]
-        reason = f"a redirect to {redact(target)[:_LONGEST]!r}, which is not followed"
-    elif errors:
-        reason = "; ".join(f"{item['field']}: {item['reason']}" if item["field"] else item["reason"] for item in errors)
-    elif looks_like_json:
-        reason = redact(_text(body)) or "an empty body, invalid JSON, or JSON of an unknown shape"
+    kind = _kind_of(status, headers, content, is_json)
+    errors = _errors_of(body, redact)
+    if status < 200:
+        reason = "an informational response, but no final response"
     else:
-        # Redact the text first, then shorten the text: a cut token is not recognized.
-        reason = f"not JSON but {redact(content[:10_000].decode('utf-8', 'replace'))[:_LONGEST]!r}"
-    # The service explains each 403 with errors. A 403 without errors comes from another server.
-    of_token = operation.access and (status == 401 or (status == 403 and errors))
-    hint = "" if transient or (errors and status not in (401, 403)) else _OTHER_SERVER
-    hint = f"{_TOKEN} The token needs {operation.access}." if of_token else _MAINTENANCE if in_maintenance else hint
+        reason = _redirect(status, headers, redact) or _errors_as_text(errors) or redact(_error_text(body))
+    is_safe = operation.idempotent or kind.refused
     raise ApiError(
-        f"the service returned {status}: {reason}",
+        f"the service returned {status}: {reason or _described(headers, content, is_json, redact)}",
         status=status,
         errors=errors,
-        hint=hint,
-        outcome="not_done" if is_refusal or operation.method == "GET" else "unknown",
-        retryable=transient and (operation.idempotent or status in (425, 429)),
-        wait=retry_after(headers) if transient else None,
+        hint=_hint(operation, status, kind, errors),
+        outcome="not_done" if kind.refused or operation.method == "GET" else "unknown",
+        retryable=kind.transient and is_safe,
+        lasting=kind.lasting,
+        wait=retry_after(headers) if kind.transient else None,
     )
+
+
+def _decoded(content: bytes) -> t.Any:
+    """Return the value of a JSON document, or None for empty content. Raise ValueError for invalid JSON."""
+    if not content.strip():
+        return None
+    return json.loads(content, parse_constant=lambda name: None, parse_float=finite_number)
+
+
+def finite_number(text: str) -> float | None:
+    """Return a number, or None if the number is too large. Python would read 1e999 as infinity, which is not JSON."""
+    number = float(text)
+    return number if math.isfinite(number) else None
+
+
+def _has_only_errors(body: t.Any) -> bool:
+    """Whether a body reports errors and has no result. Some services send such a body with the status 200."""
+    return isinstance(body, dict) and bool(body.get("errors")) and not body.keys() & {"id", "data"}
+
+
+def _kind_of(status: int, headers: Mapping[str, str], content: bytes, is_json: bool) -> _Kind:
+    begins_as_json = is_json or content.lstrip()[:1] in (b"{", b"[")
+    if status < 200:
+        return _INFORMATIONAL
+    if status < 300:
+        return _kind_of_success(is_json, begins_as_json)
+    if status < 400:
+        return _REDIRECT
+    if status == 503 and "X-Maintenance-Mode" in headers:
+        return _IN_MAINTENANCE
+    if status == 400 and not begins_as_json:
+        return _GATEWAY
+    return _BY_STATUS.get(status, _REFUSAL if status < 500 else _FAILURE)
+
+
+def _kind_of_success(is_json: bool, begins_as_json: bool) -> _Kind:
+    if is_json:
+        return _REPORTED
+    return _GARBLED if begins_as_json else _PAGE
+
+
+def _hint(operation: Operation, status: int, kind: _Kind, errors: list[Object]) -> str:
+    # The service explains each 403 with errors. A 403 without errors comes from another server.
+    is_of_token = status == 401 or (status == 403 and bool(errors))
+    if is_of_token and operation.access:
+        return f"{_TOKEN} The token needs {operation.access}."
+    explains_itself = bool(errors) and status not in (401, 403) and kind in (_REFUSAL, _REPORTED, _FAILURE)
+    return "" if explains_itself else kind.hint
+
+
+def _redirect(status: int, headers: Mapping[str, str], redact: t.Callable[[str], str]) -> str:
+    """Return the reason of a redirect; empty for a response without an address, such as 304."""
+    # Credentials, query and fragment of the address can contain secrets, so the message does not show these parts.
+    target = headers.get("Location", "").partition("?")[0].partition("#")[0].rpartition("@")[2]
+    if not 300 <= status < 400 or not target:
+        return ""
+    return f"a redirect to {redact(target)[:_LONGEST]!r}, which is not followed"
+
+
+def _errors_as_text(errors: list[Object]) -> str:
+    texts = []
+    for item in errors:
+        text = f"{item['field']}: {item['reason']}" if item["field"] else item["reason"]
+        texts.append(text)
+    return "; ".join(texts)
+
+
+def _described(headers: Mapping[str, str], content: bytes, is_json: bool, redact: t.Callable[[str], str]) -> str:
+    """Describe a body without a known error. Quote only text that certainly contains no client with its keys."""
+    if not content.strip():
+        return "an empty body"
+    size = f"{len(content)} bytes"
+    media_type = _MEDIA_TYPE.match(headers.get("Content-Type", "").lower())
+    if media_type:
+        size = f"{size} of {media_type[0]}"
+    if is_json:
+        return f"JSON of an unknown shape ({size})"
+    unsupported = ", ".join(name for name in encodings(headers) if name not in _ENCODINGS)
+    if unsupported:
+        return f"the unsupported encoding {redact(unsupported)[:_LONGEST]!r}, or JSON of an unknown shape ({size})"
+    text = _quotable(headers, content)
+    if text is None:
+        return f"not JSON, invalid JSON, or JSON of an unknown shape ({size})"
+    # Redact the text first, then shorten the text: a cut token is not recognized.
+    return f"not JSON but {redact(text[:10_000])[:_LONGEST]!r}"
+
+
+def _quotable(headers: Mapping[str, str], content: bytes) -> str | None:
+    """Return the text of a body that a message may quote; None if the body may contain keys.
+
+    A response can contain clients although the body is not valid JSON: a proxy or PHP can add text, or cut the body.
+    """
+    if "json" in headers.get("Content-Type", "").lower():
+        return None
+    if any(bracket in content for bracket in _BRACKETS):
+        return None
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    # Text in UTF-16 contains zero bytes, which would hide the names of fields.
+    return None if "\0" in text or _names_a_secret(text) else text
+
+
+def _names_a_secret(text: str) -> bool:
+    lower = text.lower()
+    return any(name in lower for name in resources.CLIENT.secret)
+
+
+def encodings(headers: Mapping[str, str]) -> list[str]:
+    """Return the names in Content-Encoding. ``identity`` means no encoding, and ``x-gzip`` means ``gzip``."""
+    names = [name.strip().lower() for name in headers.get("Content-Encoding", "").split(",")]
+    return ["gzip" if name == "x-gzip" else name for name in names if name not in ("", "identity")]
 
 
 def _errors_of(body: t.Any, redact: t.Callable[[str], str]) -> list[Object]:
@@ -92,12 +231,21 @@ def _errors_of(body: t.Any, redact: t.Callable[[str], str]) -> list[Object]:
     if isinstance(errors, dict):
         # Services written with Rails return a dictionary with a list of reasons for each field.
         errors = [{"field": field, "reason": _text(reasons)} for field, reasons in errors.items()]
-    objects = [item for item in (errors if isinstance(errors, list) else [])[:_MOST] if isinstance(item, dict)]
-    return [
-        {"field": redact(str(item.get("field") or "")), "reason": redact(_text(item) or "no reason given")}
-        for item in objects
-        if item.keys() & {"field", "reason"}
-    ]
+    if not isinstance(errors, list):
+        return []
+    found = []
+    for item in errors[:_MOST]:
+        if isinstance(item, dict) and item.keys() & {"field", "reason"}:
+            reason = _text(item) or "no reason given"
+            found.append({"field": redact(_text(item.get("field"))), "reason": redact(reason)})
+    return found
+
+
+def _error_text(body: t.Any) -> str:
+    """Return the text of an error, if the body is an object or a list of objects. Other JSON can be a value."""
+    if isinstance(body, list):
+        return _text([item for item in body if isinstance(item, dict)])
+    return _text(body) if isinstance(body, dict) else ""
 
 
 def _text(body: t.Any) -> str:
@@ -106,17 +254,36 @@ def _text(body: t.Any) -> str:
         return next(filter(None, (_text(body.get(name)) for name in _TEXTS)), "")
     if isinstance(body, list):
         return "; ".join(filter(None, map(_text, body[:_MOST])))
-    return body if isinstance(body, str) else ""
+    if not isinstance(body, str):
+        return ""
+    # A gateway can put the response of the service into its own error.
+    contains_a_client = _names_a_secret(body) and not _SEPARATORS.isdisjoint(body)
+    return "" if contains_a_client else body
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds to wait from the header Retry-After (seconds or a date); None without a valid header."""
+    """Return the seconds to wait from the header Retry-After (seconds or a date); None without a valid header.
+
+    A date is relative to the header Date, because the clocks of the service and of this machine can differ.
+    """
     given = headers.get("Retry-After", "")
     try:
-        seconds = email.utils.parsedate_to_datetime(given).timestamp() - time.time() if ":" in given else float(given)
+        seconds = _time_of(given) - _now_of(headers) if ":" in given else float(given)
     except (ValueError, TypeError, OverflowError):
         return None
     return seconds if 0 < seconds < float("inf") else None
+
+
+def _time_of(date: str) -> float:
+    return email.utils.parsedate_to_datetime(date).timestamp()
+
+
+def _now_of(headers: Mapping[str, str]) -> float:
+    """Return the time at which the service sent the response."""
+    try:
+        return _time_of(headers["Date"])
+    except (KeyError, ValueError, TypeError, OverflowError):
+        return time.time()
 
 
 def invalid_shape(what: str) -> ApiError:

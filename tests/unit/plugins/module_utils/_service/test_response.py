@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 import time
 from email.utils import formatdate
 from typing import Any
@@ -75,7 +76,7 @@ def test_statuses(statuses: list[int], headers: dict[str, Any], retryable: bool,
 
 
 _TAKEN = {"field": "label", "reason": "is taken"}
-_UNKNOWN = "an empty body, invalid JSON, or JSON of an unknown shape"
+_UNKNOWN = "JSON of an unknown shape ({} bytes)"
 
 
 @pytest.mark.parametrize(
@@ -104,8 +105,14 @@ _UNKNOWN = "an empty body, invalid JSON, or JSON of an unknown shape"
         ({"error": {"code": 7, "message": "no"}}, "no", []),
         ({"fault": {"faultstring": "no", "detail": {"errorcode": "x"}}}, "no", []),
         (b"<" * 201, f"not JSON but {'<' * 200!r}", []),
-        ({"errors": []}, _UNKNOWN, []),
-        ({"message": 7, "api_key": "hidden"}, _UNKNOWN, []),
+        (b" ", "an empty body", []),
+        ({"errors": []}, _UNKNOWN.format(14), []),
+        ({"message": 7, "api_key": "hidden"}, _UNKNOWN.format(35), []),
+        # Only the text of an error is quoted, because other texts can be values.
+        (b'"hidden"', _UNKNOWN.format(8), []),
+        (["hidden"], _UNKNOWN.format(10), []),
+        ({"message": 'Upstream sent {"api_key": "hidden"}'}, _UNKNOWN.format(54), []),
+        ({"errors": [{"field": {"api_key": "hidden"}, "reason": "no"}]}, "no", [""]),
     ],
     ids=str,
 )
@@ -127,10 +134,68 @@ def test_a_body_with_only_errors_is_an_error_with_any_status() -> None:
         assert _read(200, value) == value
 
 
-def test_messages_do_not_quote_json_of_an_unknown_shape() -> None:
-    body = b'{"api_key": "0A1B2C3D-4E5F-6071-8293A4B5C6D7E8F9"}'
-    for status, content in ((200, body[:-1]), (400, body), (400, body[:-1]), (502, body)):
-        assert "0A1B2C3D" not in str(_error(status, content))
+_KEY, _CODE = "0A1B2C3D-4E5F-6071-8293A4B5C6D7E8F9", "D4D4D4D4-4E5F-6071-8293A4B5C6D7E8F9"
+_CLIENT = f'{{"id": 1, "label": "web1", "api_key": "{_KEY}", "install_code": "{_CODE}"}}'
+_PAGE = f'{{"data": [{_CLIENT}], "page": 1, "pages": 1, "results": 1}}'
+_MULTIPART = f"--part\r\nContent-Type: application/json\r\n\r\n{_PAGE}\r\n--part--"
+
+
+@pytest.mark.parametrize(
+    ("body", "headers"),
+    [
+        (_CLIENT, {}),
+        (_CLIENT[:-1], {}),
+        (f"<br /><b>Deprecated</b>: in x.php on line 1<br />\n{_PAGE}", {"Content-Type": "text/html"}),
+        (f")]}}',\n{_PAGE}", {}),
+        (f"callback({_PAGE});", {"Content-Type": "text/javascript"}),
+        (f"/* page 1 */ {_PAGE}", {}),
+        (f"\ufeff{_PAGE}", {}),
+        (f"\ufeff\ufeff{_PAGE}", {}),
+        (_MULTIPART, {"Content-Type": "multipart/mixed; boundary=part"}),
+        (f"{len(_PAGE):x}\r\n{_PAGE}\r\n0\r\n\r\n", {}),
+        (f"data: {_PAGE}\n\n", {"Content-Type": "text/event-stream"}),
+        (f"{_CLIENT}\n{_CLIENT}", {}),
+        (f"HTTP/1.1 200 OK\r\n\r\n{_PAGE}", {}),
+        (f"<html>{'.' * 5000}{_PAGE}</html>", {"Content-Type": "text/html"}),
+        # The body is cut at the front, or at both ends.
+        (_CLIENT[5:], {}),
+        (_CLIENT[5:-1], {}),
+        (_KEY, {"Content-Type": "application/json; charset=utf-8"}),
+        (_KEY, {"Content-Type": "application/problem+json"}),
+        # Another format with the same fields.
+        (f"<client><api_key>{_KEY}</api_key></client>", {"Content-Type": "application/xml"}),
+        (f"api_key={_KEY}&install_code={_CODE}", {}),
+        (f"label: web1\nAPI_KEY: {_KEY}", {}),
+        (f"id: {_KEY}".encode("utf-16"), {}),
+        (b"(\xb5/\xfd" + _KEY.encode(), {"Content-Encoding": "zstd"}),
+        (_KEY, {"Content-Encoding": "gzip, br"}),
+        (f"\xff{_KEY}".encode("latin-1"), {}),
+    ],
+)
+def test_a_body_that_may_contain_keys_is_not_quoted(body: str | bytes, headers: dict[str, Any]) -> None:
+    content = body.encode() if isinstance(body, str) else body
+    for status in (200, 400, 404, 502):
+        try:
+            _read(status, content, **headers)
+        except ApiError as error:
+            assert f"JSON of an unknown shape ({len(content)} bytes" in error.problem
+            assert not {_KEY[:6], _CODE[:6]} & set(re.findall("0A1B2C|D4D4D4", str(error))), error
+        else:
+            # Python reads JSON with a byte order mark.
+            assert status == 200
+
+
+def test_a_message_names_the_encoding_and_the_media_type_of_a_body() -> None:
+    headers: dict[str, Any] = {"Content_Encoding": "identity, ZSTD", "Content_Type": "text/html; charset=utf-8"}
+    problem = _error(502, b"x", **headers).problem
+    assert problem.endswith("the unsupported encoding 'zstd', or JSON of an unknown shape (1 bytes of text/html)")
+    for known in ("gzip", "x-gzip, identity", "deflate"):
+        assert _error(502, b"Bad Gateway", Content_Encoding=known).problem.endswith("not JSON but 'Bad Gateway'")
+
+
+def test_numbers_that_json_does_not_allow_are_null() -> None:
+    body = b'{"a": NaN, "b": [-Infinity, 1e999, -1e999], "c": 1.5}'
+    assert _read(200, body) == {"a": None, "b": [None, None, None], "c": 1.5}
 
 
 def test_an_incomplete_response_is_retried_except_for_a_create_request() -> None:
@@ -160,10 +225,31 @@ def test_the_hint_names_the_token_only_if_the_service_refused_the_token(
 
 
 def test_redirects_are_errors() -> None:
-    for status in (300, 304, 399):
+    """303 is the usual response to a request that was carried out, so the outcome of a request is unknown."""
+    for status in (300, 303, 304, 399):
         error = _error(status, {"id": 1}, Location="https://user:secret@sso.example.com/login?key=secret#secret")
         assert "a redirect to 'sso.example.com/login', which is not followed" in str(error)
-        assert (error.retryable, error.outcome, "secret" in str(error)) == (False, "not_done", False)
+        assert (error.retryable, error.lasting, error.outcome) == (False, True, "unknown")
+        assert "secret" not in str(error) and "another server may have responded" in error.hint
+        assert _error(status, b"", method="GET").outcome == "not_done"
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "reason"),
+    [
+        (100, b"", "an informational response, but no final response"),
+        (103, b"", "an informational response, but no final response"),
+        (300, b"<a href='/1'>1</a>", "not JSON but \"<a href='/1'>1</a>\""),
+        (304, b"", "an empty body"),
+        (304, {"errors": [{"reason": "no"}]}, "no"),
+    ],
+)
+def test_a_response_without_a_result_and_without_an_address(status: int, body: Any, reason: str) -> None:
+    """Observed: "gateway"."""
+    error = _error(status, body)
+    assert error.problem == f"the service returned {status}: {reason}"
+    assert (error.lasting, error.outcome) == (True, "unknown")
+    assert "another server may have responded" in error.hint
 
 
 def test_only_transient_errors_have_a_wait() -> None:
@@ -234,5 +320,18 @@ def test_retry_after_contains_seconds_or_a_date() -> None:
     for value, seconds in {"7": 7, "0.5": 0.5, **dict.fromkeys(invalid)}.items():
         assert retry_after({"Retry-After": value}) == seconds
     assert retry_after({}) is None
-    assert 55 < (retry_after({"Retry-After": formatdate(time.time() + 60, usegmt=True)}) or 0) <= 60
-    assert retry_after({"Retry-After": formatdate(time.time() - 60)}) is None
+    now = time.time()
+    assert 55 < (retry_after({"Retry-After": formatdate(now + 60, usegmt=True)}) or 0) <= 60
+    assert retry_after({"Retry-After": formatdate(now - 60)}) is None
+
+
+@pytest.mark.parametrize("clock", [-3 * 86400, -3600, 0, 3600, 3 * 86400])
+def test_a_date_in_retry_after_is_relative_to_the_clock_of_the_service(clock: int) -> None:
+    sent = time.time() + clock
+    for wait, expected in ((60, 60), (0, None), (-60, None)):
+        headers = {"Date": formatdate(sent, usegmt=True), "Retry-After": formatdate(sent + wait, usegmt=True)}
+        assert retry_after(headers) == expected
+        assert retry_after({**headers, "Retry-After": "7"}) == 7
+    for invalid in ("", "soon", "Thu, 99 Foo 2026"):
+        later = formatdate(time.time() + 60, usegmt=True)
+        assert 55 < (retry_after({"Date": invalid, "Retry-After": later}) or 0) <= 60
