@@ -8,12 +8,18 @@ import base64
 import gzip
 import itertools
 import json
+import random
 import sys
+import time
+import zlib
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from ansible_collections.monitor.cloud.plugins.module_utils._module import connect
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError
 from ansible_collections.monitor.cloud.plugins.modules import monitor_client, monitor_client_info, region_info
 from ansible_collections.monitor.cloud.tests.support.certificates import HOST, Kinds
 from ansible_collections.monitor.cloud.tests.support.checks import try_task
@@ -24,11 +30,14 @@ from ansible_collections.monitor.cloud.tests.support.servers import (
     Account,
     Open,
     Proxy,
+    RawListener,
+    Request,
     as_json,
     assert_no_token,
     page,
     service,
 )
+from ansible_collections.monitor.cloud.tests.support.tasks import parameters
 
 _BUNDLES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE")
 # Columns: the certificate of the service, how the module trusts the authority, a part of the expected error.
@@ -41,6 +50,8 @@ _CERTIFICATES = [
     ("authority of the same name", "ca_path", "certificate verify failed"),
     ("self-signed", "REQUESTS_CA_BUNDLE", "self-signed certificate"),
 ]
+
+_LIST = json.dumps(page([dict(Account.CLIENT)])).encode()
 
 pytestmark = pytest.mark.usefixtures("bare_environment")
 
@@ -123,8 +134,8 @@ def test_redirects_of_each_kind_of_call_are_not_followed(kinds: Kinds, opened: O
         assert result is None, name
         assert f"returned {status}: a redirect to '{to}', which is not followed" in message
         assert message.count("Check base_url") == 1
-        assert listener.requests[-1].method == call[0]
-        # Requests other than GET are sent once. Before a DELETE, the module also sends a GET.
+        assert call[0] in {request.method for request in listener.requests}
+        # Requests other than GET are sent once. Before a DELETE and after a POST, the module also sends a GET.
         assert len([request for request in listener.requests if request.method != "GET"]) == (call[0] != "GET")
         assert not any("elsewhere" in request.target for request in listener.requests)
     assert [other.connections for other in others] == [0, 0]
@@ -204,11 +215,87 @@ def test_proxies_that_cannot_be_used_give_an_error_without_their_password(
         assert listener.connections == 0
 
 
-def test_a_compressed_response_is_read_up_to_a_limit_of_bytes(opened: Open) -> None:
-    account, _listener = service(opened)
-    headers = {"Content-Encoding": "gzip", "Content-Type": "application/json"}
-    body = gzip.compress(json.dumps(page([dict(Account.CLIENT)])).encode())
-    for content in (body, gzip.compress(b" " * (33 * 2**20))):
-        account.overrides = {("GET", "clients"): (200, headers, content)}
-        result, message = try_task(account, monitor_client_info, faults=0, retry_timeout=60.0)
-        assert result is not None if content == body else "the response has more than 32 MiB" in message, message
+@pytest.mark.parametrize(
+    ("encoding", "body", "problem"),
+    [
+        ("gzip", gzip.compress(_LIST), ""),
+        ("X-GZIP", gzip.compress(_LIST), ""),
+        ("deflate", zlib.compress(_LIST), ""),
+        ("identity", _LIST, ""),
+        (" , Identity", _LIST, ""),
+        ("gzip, identity", gzip.compress(_LIST), ""),
+        ("identity, gzip", gzip.compress(_LIST), ""),
+        ("deflate, gzip", gzip.compress(zlib.compress(_LIST)), ""),
+        (
+            "zstd",
+            b"(\xb5/\xfd",
+            "the service returned 200: the unsupported encoding 'zstd', or JSON of an unknown shape",
+        ),
+        ("gzip, aws-chunked", gzip.compress(_LIST), "the unsupported encoding 'aws-chunked'"),
+        ("gzip", gzip.compress(b" " * (33 * 2**20)), "the response has more than 32 MiB"),
+        ("identity", b" " * (33 * 2**20), "the response has more than 32 MiB"),
+    ],
+)
+def test_a_body_is_decoded_up_to_a_limit_of_bytes(opened: Open, encoding: str, body: bytes, problem: str) -> None:
+    account, listener = service(opened)
+    headers = {"Content-Encoding": encoding, "Content-Type": "application/json"}
+    account.overrides = {("GET", "clients"): (200, headers, body)}
+    result, message = try_task(account, monitor_client_info, faults=0, retry_timeout=60.0)
+    assert problem in message
+    assert (result is None, len(listener.requests)) == (bool(problem), 1)
+
+
+def test_an_informational_response_is_an_error_and_no_later_request_gets_its_final_response(opened: Open) -> None:
+    """Observed: "gateway". The final response to the DELETE request arrives after the task read the status 103."""
+    final = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
+    hints = b"HTTP/1.1 103 Early Hints\r\nLink: </style.css>\r\n\r\n"
+
+    def respond(request: Request) -> Iterable[bytes]:
+        if request.method == "DELETE":
+            return [hints, final]
+        body = _LIST if request.target.partition("?")[0].endswith("clients") else json.dumps(Account.CLIENT).encode()
+        return [b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body), body]
+
+    account, listener = Account(), opened(RawListener, respond, 0.05)
+    account.base_url = f"http://127.0.0.1:{listener.port}/v4"
+    api = connect(parameters(cast(Any, account), monitor_client))
+    for _attempt in range(3):
+        with pytest.raises(ApiError, match="returned 103: an informational response, but no final response") as error:
+            api.delete_client(1, "web1")
+        assert (error.value.outcome, error.value.retryable) == ("unknown", False)
+        assert [client["id"] for client in api.list_clients()] == [1]
+    assert len(listener.requests) == 6
+
+
+@pytest.mark.parametrize("form", ["length", "chunked", "until the end", "gzip"])
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_a_response_that_never_ends_is_an_error_after_a_total_deadline(opened: Open, form: str, method: str) -> None:
+    """A timeout of the socket limits only the wait for the next byte."""
+    heads = {
+        "length": b"Content-Length: 9999",
+        "chunked": b"Transfer-Encoding: chunked",
+        "until the end": b"Connection: close",
+        "gzip": b"Content-Encoding: gzip\r\nContent-Length: 9999",
+    }
+    part = b"1\r\n \r\n" if form == "chunked" else b" "
+    compressed = gzip.compress(random.Random(1).randbytes(20_000))
+    account, listener = service(opened)
+
+    def respond(request: Request) -> Iterable[bytes]:
+        yield b"HTTP/1.1 200 OK\r\n%s\r\n\r\n" % heads[form]
+        if form == "gzip":
+            # The decoder returns no byte before the header of the first block ends.
+            yield compressed[:20]
+        for number in range(20, 120):
+            yield compressed[number : number + 1] if form == "gzip" else part
+
+    slow = opened(RawListener, respond, 0.3)
+    api = connect(parameters(account, monitor_client, retry_timeout=1.0, timeout=0.6))
+    api.http.settings = api.http.settings._replace(base_url=f"http://127.0.0.1:{slow.port}/v4")
+    began = time.monotonic()
+    with pytest.raises(ApiError) as error:
+        api.list_clients() if method == "GET" else api.create_client({"label": "web9"})
+    assert "the response did not end within 1.6 s (retry_timeout plus timeout)" in str(error.value)
+    assert 1.5 < time.monotonic() - began < 5
+    assert (len(slow.requests), listener.requests) == (1, [])
+    assert error.value.outcome == ("not_done" if method == "GET" else "unknown")

@@ -13,7 +13,8 @@ import select
 import socket
 import ssl
 import threading
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
 from email.parser import BytesHeaderParser
 from typing import Any
 
@@ -122,6 +123,21 @@ class Listener:
         with self._lock:
             self.received += data
         return data
+
+
+class RawListener(Listener):
+    """A server whose ``respond`` returns the bytes of a response in parts. Wait ``seconds`` before each part."""
+
+    def __init__(self, parts_of: Callable[[Request], Iterable[bytes]], seconds: float = 0.0, **options: Any) -> None:
+        super().__init__(lambda dummy: None, **options)
+        self._parts_of = parts_of
+        self._seconds = seconds
+
+    def converse(self, connection: socket.socket, request: Request) -> bool:
+        for part in self._parts_of(request):
+            time.sleep(self._seconds)
+            connection.sendall(part)
+        return True
 
 
 class Proxy(Listener):

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import functools
 import os
 import random
 import ssl
@@ -20,7 +21,7 @@ from ansible.module_utils.basic import missing_required_lib
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, InputError, Outcome
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import printable, redact
 from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import Object, Operation
-from ansible_collections.monitor.cloud.plugins.module_utils._service.response import value_of
+from ansible_collections.monitor.cloud.plugins.module_utils._service.response import encodings, value_of
 
 try:
     import requests
@@ -32,12 +33,14 @@ except ImportError:
 
 T = t.TypeVar("T")
 
-_FIRST_BACKOFF, _LONGEST_BACKOFF = 0.5, 30.0
+_FIRST_BACKOFF = 0.5
+_LONGEST_BACKOFF = 30.0
 # The limit in seconds for a new connection, and for retries before the first response. So a wrong base_url fails soon.
 _FIRST_CONTACT = 10.0
 _WAKE_UP = 0.5
 # The largest decoded response in MiB. A page of 500 clients has 0.2 MiB.
 _LARGEST = 32
+_CHUNK = 2**16
 
 
 class Settings(t.NamedTuple):
@@ -75,14 +78,17 @@ class Http:
         Send no token for public operations. Retry a request that is not idempotent only if the service certainly did
         not carry out the request. Raise ApiError if the request fails.
         """
-        outcome: Outcome = "not_done"
-        attempt, began, limit = 0, time.monotonic(), self.settings.retry_timeout
+        is_unknown = False
+        attempt = 0
+        began = time.monotonic()
+        limit = self.settings.retry_timeout
         while True:
             try:
-                return self._attempt(operation, query, body)
+                return self._attempt(operation, query, body, began + limit + self.settings.timeout)
             except ApiError as error:
                 # If the outcome of one attempt is unknown, the outcome of the request is unknown too.
-                error.outcome = outcome = "unknown" if outcome == "unknown" else error.outcome
+                is_unknown = is_unknown or error.outcome == "unknown"
+                error.outcome = "unknown" if is_unknown else error.outcome
                 if not error.retryable:
                     raise
                 self.pause(error, attempt, began, limit if self._reached else min(limit, _FIRST_CONTACT))
@@ -134,57 +140,106 @@ class Http:
                 raise
             return [future.result() for future in futures]
 
-    def _attempt(self, operation: Operation, query: Object | None, body: Object | None) -> t.Any:
-        url, timeout, content = self.settings.base_url + operation.path, self.settings.timeout, bytearray()
-        token = self.settings.token if operation.access else None
+    def _attempt(self, operation: Operation, query: Object | None, body: Object | None, deadline: float) -> t.Any:
+        """Send the request once, and return the decoded JSON of the response."""
         if self._stopped.wait(max(0.0, self.paused_until - time.monotonic())):
             raise ApiError("interrupted")
         with self._lock:
             self.usage["requests"] += 1
-        headers = {**self._session.headers, **({"Authorization": f"Bearer {token}"} if token else {})}
-        # Do not use Session.request: it merges settings into each request, which takes a quarter of the processor time.
-        request = requests.Request(operation.method, url, headers, params=query, json=body).prepare()
-        timeouts = (min(timeout, _FIRST_CONTACT), timeout)
+        request = self._prepared(operation, query, body)
+        timeouts = (min(self.settings.timeout, _FIRST_CONTACT), self.settings.timeout)
         try:
             with self._session.send(request, timeout=timeouts, allow_redirects=False, stream=True) as response:
-                # Raise an error if a body is shorter than Content-Length. Only urllib3 2 raises this error by default.
-                response.raw.enforce_content_length = True
-                for chunk in response.iter_content(2**16):
-                    content += chunk
-                    if len(content) > _LARGEST * 2**20:
-                        raise ApiError(f"the response has more than {_LARGEST} MiB", hint="Check base_url.")
+                self._reached = True
+                content = self._content_of(response, deadline, _unknown_outcome(operation))
         except (requests.RequestException, urllib3.exceptions.HTTPError, OSError, ValueError) as failure:
             raise self._no_response(failure, operation) from None
-        self._reached = True
         self.scopes = response.headers.get("X-OAuth-Scopes", "").replace(",", " ").split() or self.scopes
-        return value_of(operation, response.status_code, response.headers, bytes(content), self._redact)
+        return value_of(operation, response.status_code, response.headers, content, self._redact)
+
+    def _prepared(self, operation: Operation, query: Object | None, body: Object | None) -> requests.PreparedRequest:
+        headers = dict(self._session.headers)
+        if operation.access and self.settings.token:
+            headers["Authorization"] = f"Bearer {self.settings.token}"
+        url = self.settings.base_url + operation.path
+        # Do not use Session.request: it merges settings into each request, which takes a quarter of the processor time.
+        return requests.Request(operation.method, url, headers, params=query, json=body).prepare()
+
+    def _content_of(self, response: requests.Response, deadline: float, outcome: Outcome) -> bytes:
+        """Return the decoded body. Raise ApiError if the body is too long, or does not end before the deadline."""
+        content = bytearray()
+        if response.status_code < 200:
+            # The final response can arrive later. The caller closes the connection, so that no other request gets it.
+            return bytes(content)
+        raw = response.raw
+        # Raise an error if a body is shorter than Content-Length. Only urllib3 2 raises this error by default.
+        raw.enforce_content_length = True
+        names = encodings(response.headers)
+        can_decode = all(name in raw.CONTENT_DECODERS for name in names)
+        # urllib3 decodes neither "gzip, identity" nor, before version 2, "x-gzip".
+        raw.headers["Content-Encoding"] = ", ".join(names) if can_decode else ""
+        for chunk in _chunks(raw):
+            content += chunk
+            problem = ""
+            if len(content) > _LARGEST * 2**20:
+                problem = f"the response has more than {_LARGEST} MiB"
+                hint = "Check base_url."
+            elif time.monotonic() > deadline:
+                limit = self.settings.retry_timeout + self.settings.timeout
+                problem = f"the response did not end within {limit:g} s (retry_timeout plus timeout)"
+                hint = "Check the network, and any proxy before the service. For a slow network, increase timeout."
+            if problem:
+                raise ApiError(problem, response.status_code, hint=hint, outcome=outcome, lasting=True)
+        return bytes(content)
 
     def _no_response(self, failure: Exception, operation: Operation) -> ApiError:
-        # Ignore __context__, because in urllib3 1.26 this attribute can be a TypeError about an unrelated argument.
-        causes: list[t.Any] = [failure]
-        for cause in causes:
-            wrapped = (getattr(cause, "reason", None), *cause.args, cause.__cause__)
-            causes += [inner for inner in wrapped if isinstance(inner, BaseException)][:1]
-        unsent = (urllib3.exceptions.ConnectTimeoutError, ssl.SSLCertVerificationError)
-        sent = not any(isinstance(cause, unsent) for cause in causes)
+        cause, was_sent = _cause_of(failure)
         self._reached = self._reached or isinstance(failure, requests.ReadTimeout)
-        lasting = isinstance(failure, (ValueError, requests.exceptions.SSLError))
+        is_lasting = isinstance(failure, (ValueError, requests.exceptions.SSLError, urllib3.exceptions.SSLError))
+        is_of_network = isinstance(failure, (requests.RequestException, urllib3.exceptions.HTTPError))
         # If a service or load balancer restarts during a TLS handshake, the SSLError contains EOF. A retry can succeed.
-        passing = (isinstance(failure, requests.RequestException) and not lasting) or "EOF" in str(failure)
+        is_passing = (is_of_network and not is_lasting) or "EOF" in str(failure)
         # If the URL of a proxy is invalid, the error can contain the proxy password. So do not show the error text.
-        text = "" if isinstance(failure, ValueError) else f": {causes[-1]}"
+        text = "" if isinstance(failure, ValueError) else f": {cause}"
         return ApiError(
-            self._redact(f"no response: {type(causes[-1]).__name__}{text}"),
+            self._redact(f"no response: {type(cause).__name__}{text}"),
             hint="Check base_url, the network, the proxy of the environment, ca_path or REQUESTS_CA_BUNDLE, and "
             f"timeout ({self.settings.timeout:g} s).",
-            outcome="unknown" if sent and operation.method != "GET" else "not_done",
-            retryable=passing and (operation.idempotent or not sent),
+            outcome=_unknown_outcome(operation) if was_sent else "not_done",
+            retryable=is_passing and (operation.idempotent or not was_sent),
         )
 
     def _redact(self, text: str) -> str:
         """Return a text as one line of at most 500 characters, without the token."""
         secrets = {"token": self.settings.token} if self.settings.token else {}
         return printable(redact(text[:50_000], secrets))[:500].strip()
+
+
+def _unknown_outcome(operation: Operation) -> Outcome:
+    """Return the outcome of a request that was sent, but whose response was not read."""
+    return "not_done" if operation.method == "GET" else "unknown"
+
+
+def _chunks(raw: urllib3.HTTPResponse) -> t.Iterator[bytes]:
+    """Return the decoded parts of a body as they arrive. Before urllib3 2.1, wait for 64 KiB or the end of the body."""
+    if hasattr(raw, "read1"):
+        return iter(functools.partial(raw.read1, _CHUNK, decode_content=True), b"")
+    return raw.stream(_CHUNK, decode_content=True)
+
+
+def _cause_of(failure: BaseException) -> tuple[BaseException, bool]:
+    """Return the first cause of an exception, and whether the request was sent."""
+    unsent = (urllib3.exceptions.ConnectTimeoutError, ssl.SSLCertVerificationError)
+    cause = failure
+    was_sent = not isinstance(cause, unsent)
+    while True:
+        # Ignore __context__, because in urllib3 1.26 this attribute can be a TypeError about an unrelated argument.
+        wrapped = (getattr(cause, "reason", None), *cause.args, cause.__cause__)
+        inner = next((item for item in wrapped if isinstance(item, BaseException)), None)
+        if inner is None:
+            return cause, was_sent
+        cause = inner
+        was_sent = was_sent and not isinstance(cause, unsent)
 
 
 def _session(settings: Settings) -> requests.Session:
