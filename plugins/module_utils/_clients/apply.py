@@ -26,9 +26,12 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
     WrongObjectError,
 )
 from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import SUBSCRIPTION
+from ansible_collections.monitor.cloud.plugins.module_utils._service.transport import Http
 
 # If at least three changes fail in a row, the failures probably have one cause: skip the other changes.
 _LEAST_IN_A_ROW = 3
+# A user can have access to a few of the clients. But each read counts towards the rate limit, often 200 a minute.
+_MOST_WITHOUT_KEYS = 20
 # Some services show clients only in lists, and respond with these statuses to a request for one client.
 _NOT_READABLE = (403, 404, 405, 501)
 # If another client has the label, the error of the service contains one of these words.
@@ -77,13 +80,13 @@ def without_deleted(api: Api, current: Sequence[fields.Client], labels: t.Collec
 
 
 def ensure_capacity(
-    api: Api, changes: Sequence[Change], existing: int, *, check_mode: bool = False
+    api: Api, changes: Sequence[Change], existing: int, *, check_mode: bool = False, advice: str = ""
 ) -> tuple[list[str], str]:
     """Raise InputError if the paid plan is too small for the clients to create. Return warnings, and the cost as text.
 
     ``existing`` is the number of clients in the account. Clients to delete do not count, because :func:`carry_out`
-    deletes clients before it creates clients. If the plan cannot be read, return a warning. Return the cost only in
-    check mode.
+    deletes clients before it creates clients. If the plan cannot be read, return a warning that ends with ``advice``.
+    Return the cost only in check mode.
     """
     actions = [change.action for change in changes]
     if "create" not in actions:
@@ -91,9 +94,10 @@ def ensure_capacity(
     try:
         plan = api.get_plan()
     except ApiError as error:
-        option = "To skip this check, set check_capacity: false (monitor_clients; role: monitor_agent_check_capacity)."
-        return [f"Could not check whether the plan is large enough for the new clients. {error} {option}"], ""
-    used, new = existing - actions.count("delete"), actions.count("create")
+        warning = f"Could not check whether the plan is large enough for the new clients. {error} {advice}"
+        return [warning.strip()], ""
+    used = existing - actions.count("delete")
+    new = actions.count("create")
     tiers: list[plans.Tier] = []
     if plans.is_too_small(plans.use_of_plan(used, new, plan, [])) or (check_mode and not plan):
         # The list of tiers only adds a hint to a message, so ignore an error of this request.
@@ -193,23 +197,48 @@ def views_of(
     """Return :class:`fields.Views` of ``clients``, and ``clients`` with all keys that the service does not mask.
 
     ``known`` are all clients of the account. Some services mask keys only in lists, so with ``include_keys`` read each
-    client with masked keys by its id. If the keys of the first client are masked again, do not read the other clients.
+    client with masked keys by its id.
     """
-
-    def read(client: fields.Client) -> fields.Client:
-        by_id = _read_by_id(api, client)
-        return client if fields.mask_reason(by_id) else {**client, **fields.secrets_of(by_id)}
-
     views = fields.Views(known, clients, include_keys=include_keys)
-    unread = {client["id"] for client in clients if client and client.get("install_code") is None} | views.masked.keys()
-    todo = [client for client in clients if include_keys and client.get("id") in unread - {None}]
-    shown = [read(client) for client in todo[:1]]
-    if shown == todo[:1]:
+    if not include_keys:
         return views, list(clients)
-    shown += api.http.each(read, todo[1:])
+    todo = [client for client in clients if _may_have_more_keys(client, views)]
+    if not todo:
+        return views, list(clients)
+    shown = api.http.each(_KeyReader(api).read, todo)
     by_id = {client["id"]: client for client in shown}
     clients = [by_id.get(client.get("id"), client) for client in clients]
     return fields.Views(known, clients, include_keys=include_keys), clients
+
+
+def _may_have_more_keys(client: fields.Client, views: fields.Views) -> bool:
+    """Whether a read of the client by its id can return keys that the list does not have."""
+    if client.get("id") is None:
+        return False
+    return client.get("install_code") is None or client["id"] in views.masked
+
+
+@dataclasses.dataclass
+class _KeyReader:
+    """Read the keys of clients by id, in several threads.
+
+    The access to keys can differ from client to client. But if ``_MOST_WITHOUT_KEYS`` reads in a row return no new
+    keys, the token probably cannot read any keys, or the service has no install codes: read no more clients.
+    """
+
+    api: Api
+    without_keys: int = 0
+    lock: threading.Lock = dataclasses.field(default_factory=threading.Lock)
+
+    def read(self, client: fields.Client) -> fields.Client:
+        """Return the client with its keys. If the service masks the keys of this client, return the same client."""
+        if self.without_keys >= _MOST_WITHOUT_KEYS:
+            return client
+        by_id = _read_by_id(self.api, client)
+        shown = client if fields.mask_reason(by_id) else {**client, **fields.secrets_of(by_id)}
+        with self.lock:
+            self.without_keys = self.without_keys + 1 if shown == client else 0
+        return shown
 
 
 def not_deleted(done: Sequence[ChangeResult]) -> list[str]:
@@ -230,34 +259,47 @@ def _create_all(worker: _Worker, changes: Sequence[Change]) -> list[ChangeResult
     Retry until the list contains the client, at most for ``retry_timeout`` seconds.
     """
     done: dict[str, ChangeResult] = {}
-    todo, unknown, http = list(changes), set[str](), worker.api.http
+    unknown: set[str] = set()
+    todo = list(changes)
     began = time.monotonic()
     for attempt in itertools.count():
         results = worker.start(todo)
-        done.update((entry.change.label, entry) for entry in results)
+        done.update(_by_label(results))
         if any(entry.error is None for entry in results):
             began = time.monotonic()
         ambiguous = [entry for entry in results if _is_ambiguous(entry.error)]
         if not any(entry.tried for entry in ambiguous):
             break
         unknown.update(entry.change.label for entry in ambiguous if _error(entry).outcome == "unknown")
-        for entry in _resolved(worker.api, ambiguous, unknown):
-            done[entry.change.label] = entry
-            if entry.error is None:
-                worker.api.done += 1
-        todo = [change for change in todo if _may_succeed_later(done[change.label].error, change.label in unknown)]
-        errors = [_error(done[change.label]) for change in todo]
-        if not errors:
+        resolved = _resolved(worker.api, ambiguous, unknown)
+        done.update(_by_label(resolved))
+        worker.api.done += sum(entry.error is None for entry in resolved)
+        entries = [done[change.label] for change in todo]
+        failed = [entry for entry in entries if _may_succeed_later(entry.error, entry.change.label in unknown)]
+        if not _waited(worker.api.http, failed, attempt, began):
             break
-        longest = max(errors, key=lambda error: error.wait or 0)
-        retries = sum(done[change.label].tried for change in todo)
-        try:
-            http.pause(longest, attempt, began, http.settings.retry_timeout, retries)
-        except ApiError:
-            for error in errors:
-                error.hint = longest.hint
-            break
+        todo = [entry.change for entry in failed]
     return [done[change.label] for change in changes]
+
+
+def _by_label(results: Sequence[ChangeResult]) -> dict[str, ChangeResult]:
+    return {entry.change.label: entry for entry in results}
+
+
+def _waited(http: Http, failed: Sequence[ChangeResult], attempt: int, began: float) -> bool:
+    """Wait before the retry of failed requests. Return False if there is no request to retry, or no time left."""
+    errors = [_error(entry) for entry in failed]
+    if not errors:
+        return False
+    longest = max(errors, key=lambda error: error.wait or 0)
+    retries = sum(entry.tried for entry in failed)
+    try:
+        http.pause(longest, attempt, began, http.settings.retry_timeout, retries)
+    except ApiError:
+        for error in errors:
+            error.hint = longest.hint
+        return False
+    return True
 
 
 def _error(entry: ChangeResult) -> ApiError:
@@ -272,9 +314,9 @@ def _is_ambiguous(error: MonitorError | None) -> bool:
 
 def _may_succeed_later(error: MonitorError | None, was_unknown: bool) -> bool:
     """Whether to retry a create request. ``was_unknown``: an earlier request may have created the client."""
-    return isinstance(error, ApiError) and (
-        error.outcome in ("unknown", "pending") or (was_unknown and _is_taken(error))
-    )
+    if not isinstance(error, ApiError) or error.lasting:
+        return False
+    return error.outcome in ("unknown", "pending") or (was_unknown and _is_taken(error))
 
 
 def _is_taken(error: ApiError) -> bool:
@@ -293,22 +335,36 @@ def _resolved(api: Api, ambiguous: Sequence[ChangeResult], unknown: t.Collection
     try:
         existing = api.find_clients([entry.change.label for entry in ambiguous])
     except ApiError as failure:
-        hint, purpose = "Run again: the next run creates no duplicates.", "find out whether client {!r} was created"
-        return [
-            entry._replace(error=dataclasses.replace(failure, purpose=purpose.format(entry.change.label), hint=hint))
-            for entry in ambiguous
-        ]
+        return [_unresolved(entry, failure) for entry in ambiguous]
     resolved = []
     for entry in ambiguous:
-        client, error, bare = existing.get(entry.change.label), _error(entry), _bare(entry.change.label)
+        client = existing.get(entry.change.label)
         if client is None:
-            # Without a response, the create request can reach the service later, so the outcome stays unknown.
-            if error.outcome == "unknown" and error.status is not None:
-                error.outcome = "pending"
-            if _is_taken(error):
-                alike = next((label for label in existing if _bare(label) == bare), None)
-                error.hint = _ALIKE.format(alike) if alike else _NOT_LISTED
+            _explain_missing(entry, existing)
             resolved.append(entry)
+        elif entry.change.label in unknown:
+            resolved.append(ChangeResult(entry.change, client))
         else:
-            resolved.append(ChangeResult(entry.change if entry.change.label in unknown else keep(client), client))
+            resolved.append(ChangeResult(keep(client), client))
     return resolved
+
+
+def _unresolved(entry: ChangeResult, failure: ApiError) -> ChangeResult:
+    """Return the result of a create request if the list of clients cannot be read."""
+    purpose = f"find out whether client {entry.change.label!r} was created"
+    error = dataclasses.replace(failure, purpose=purpose, hint="Run again: the next run creates no duplicates.")
+    return entry._replace(error=error)
+
+
+def _explain_missing(entry: ChangeResult, existing: t.Collection[str]) -> None:
+    """Add to the error of a create request what the list of clients shows. The list does not contain the client."""
+    error = _error(entry)
+    label = entry.change.label
+    if error.lasting and error.outcome == "unknown":
+        error.hint = f"The list of clients does not contain {label!r}. {error.hint}".strip()
+    elif error.outcome == "unknown" and error.status is not None:
+        # Without a response, the create request can reach the service later, so the outcome stays unknown.
+        error.outcome = "pending"
+    if _is_taken(error):
+        alike = next((other for other in existing if _bare(other) == _bare(label)), None)
+        error.hint = _ALIKE.format(alike) if alike else _NOT_LISTED

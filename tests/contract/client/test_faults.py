@@ -87,6 +87,37 @@ def test_a_create_that_is_listed_late_counts_as_created(emulator: Emulator, monk
     assert go(emulator, monitor_clients, labels=["web1"])["changed"] is False
 
 
+_MOVED = {"Location": "https://sso.example.com/login"}
+
+
+@pytest.mark.parametrize("fault", [
+    {"kind": "status", "status": 303, "headers": _MOVED},
+    {"kind": "html", "status": 302, "headers": _MOVED},
+    {"kind": "html", "status": 307, "headers": _MOVED, "body": ""},
+    {"kind": "html", "status": 304, "body": ""},
+    {"kind": "html", "status": 200, "body": " " * (33 * 2**20)},
+], ids=["303", "302", "307", "304", "too long"])  # fmt: skip
+@pytest.mark.parametrize("done", [True, False])
+def test_a_create_with_a_redirect_or_a_response_that_is_too_long(
+    emulator: Emulator, fault: dict[str, Any], done: bool
+) -> None:
+    """Only the list shows whether the service created the client. The module does not retry the request."""
+    emulator.fault(**fault, operation="create_client", match={"label": "web1"}, done=done, times=-1)
+    options: dict[str, Any] = {"labels": ["web1", "web2"], "retry_timeout": 60.0, "allow_failures": True}
+    result = go(emulator, monitor_clients, **options)
+    assert result["created"] == (["web1", "web2"] if done else ["web2"])
+    assert Counter(entry["label"] for entry in emulator.requests("create_client")) == {"web1": 1, "web2": 1}
+    if not done:
+        reason = result["failures"]["web1"]
+        assert reason.startswith("Could not create client 'web1': the ") and reason.count("Check base_url") == 1
+        assert "The list of clients does not contain 'web1'." in reason
+        assert reason.endswith("The service may have made the change: run again to find out.")
+        assert result["api_usage"]["waited"] == 0
+    emulator.clear_faults()
+    assert go(emulator, monitor_clients, labels=["web1", "web2"])["changed"] is (not done)
+    assert labels(emulator) == ["web1", "web2"]
+
+
 def test_rate_limit_in_seconds_is_obeyed_once_for_all_workers(emulator: Emulator) -> None:
     """Observed: "rate limit"."""
     headers = {"Retry-After": "1"}

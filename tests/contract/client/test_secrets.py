@@ -123,6 +123,48 @@ def test_clients_that_cannot_be_read_one_by_one_are_masked(emulator: Emulator) -
     assert [client["keys_masked"] for client in shown] == [False, True]
 
 
+@pytest.mark.parametrize(
+    ("masked", "module", "options", "reads"),
+    [
+        (["web1"], monitor_client_info, {}, 3),
+        (["web2"], monitor_client_info, {}, 3),
+        (["web1", "web2"], monitor_client_info, {}, 3),
+        (["web1"], monitor_clients, {"labels": ["web1", "web2", "web3"]}, 3),
+        (["web1"], monitor_clients, {"labels": ["web1", "web3"], "concurrency": 1}, 2),
+    ],
+)
+def test_access_by_client_masks_only_the_keys_of_some_clients(
+    emulator: Emulator, masked: list[str], module: Module, options: dict[str, Any], reads: int
+) -> None:
+    """Observed: "api_key, install_code". All keys are masked in lists, and a response by id masks some keys too."""
+    emulator.seed(labels=["web1", "web2", "web3"])
+    emulator.configure(mask_for="all", mask_in="lists")
+    for label in masked:
+        mask = {"api_key": "[REDACTED]", "install_code": "[REDACTED]"}
+        emulator.fault(kind="edit", operation="get_client", match={"label": label}, add=mask, times=-1)
+    emulator.clear_log()
+    clients = go(emulator, module, include_keys=True, **options)["clients"]
+    for client in clients.values() if isinstance(clients, dict) else clients:
+        assert client["keys_masked"] is (client["label"] in masked)
+    assert len(emulator.requests("get_client")) == reads
+
+
+@pytest.mark.parametrize(("token", "hidden"), [("read_only", {}), ("read_write", {"install_code": None})])
+def test_after_many_reads_without_new_keys_no_more_clients_are_read(
+    emulator: Emulator, token: str, hidden: dict[str, Any]
+) -> None:
+    """A read of each client takes an hour for 10,000 clients, because of the rate limit of most services."""
+    desired = [client["label"] for client in emulator.seed(60)]
+    for operation, prefix in (("list_clients", "data."), ("get_client", "")):
+        add = {f"{prefix}{name}": value for name, value in hidden.items()}
+        emulator.fault(kind="edit", operation=operation, add=add, times=-1)
+    options: dict[str, Any] = {"labels": desired, "concurrency": 4, "token": token, "include_keys": True}
+    clients = go(emulator, monitor_clients, **options)["clients"]
+    assert {client["keys_masked"] for client in clients.values()} == {token == "read_only"}
+    # Other requests can be in progress while the last read is counted.
+    assert 20 <= len(emulator.requests("get_client")) < 20 + 4
+
+
 def test_a_failure_to_read_the_keys_hides_no_change(emulator: Emulator) -> None:
     emulator.configure(mask_for="all", mask_in="everywhere")
     emulator.fault(kind="status", status=503, operation="get_client", times=-1)
