@@ -158,6 +158,7 @@ OPTIONS = {
     "allow_failures": {"type": "bool", "default": False},
     "concurrency": {"type": "int", "default": 8},
 }
+_SKIP_CHECK = "To skip this check, set check_capacity: false (role: monitor_agent_check_capacity)."
 _LISTED = {"create": "created", "rename": "renamed", "delete": "deleted", "none": "unchanged"}
 
 
@@ -177,7 +178,7 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
     warnings: list[str] = []
     cost = ""
     if params["check_capacity"]:
-        warnings, cost = apply.ensure_capacity(api, changes, len(current), check_mode=check_mode)
+        warnings, cost = apply.ensure_capacity(api, changes, len(current), check_mode=check_mode, advice=_SKIP_CHECK)
     done = apply.carry_out(api, changes, check_mode=check_mode)
     result = {**_summary(done), **({"cost": cost} if cost else {}), "warnings": [*warnings, *apply.not_deleted(done)]}
     if result["failures"] and not params["allow_failures"]:
