@@ -104,8 +104,10 @@ _REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "web-1": ({"api_key": KEY}, "the api_key contains U+007B LEFT CURLY BRACKET"),
     "web-2": ({"install_code": CODE}, "the install_code contains U+0027 APOSTROPHE"),
     "web-3": ({"api_key": "A1B2C3D4E5F6A7B8\ufeff"}, "the api_key contains U+FEFF ZERO WIDTH NO-BREAK SPACE"),
-    "web-4": ({"created": f"2026\nrun={CANARY}"}, "the field 'created' contains the line end U+000A"),
+    "web-4": ({"created": f"2026\nrun={CANARY}"}, "cannot use fields with control characters: 'created'"),
 }
+# The template of db-1 does not use these fields.
+_UNUSED = {"created": f"2026\nrun={CANARY}", "notes": "rack 4\ncall Bob"}
 
 
 def test_clients_that_could_be_syntax_are_refused_before_their_hosts_are_touched(
@@ -114,7 +116,10 @@ def test_clients_that_could_be_syntax_are_refused_before_their_hosts_are_touched
     controller = Local(tmp_path, emulator, *_REFUSED, "db-1")
     emulator.configure(validate_responses=False)
     emulator.seed(labels=[*_REFUSED, "db-1"])
-    clients = [{**client, **_REFUSED.get(client["label"], ({}, ""))[0]} for client in emulator.clients()]
+    template = tmp_path / "created.j2"
+    template.write_text("{{ client.api_key }} {{ client.created }}\n", encoding="utf-8")
+    controller.host_vars["web-4"]["monitor_agent_config_template"] = str(template)
+    clients = [{**client, **_REFUSED.get(client["label"], (_UNUSED, ""))[0]} for client in emulator.clients()]
     response = {"data": clients, "page": 1, "pages": 1, "results": len(clients)}
     emulator.fault(kind="status", status=200, body=response, operation="list_clients", times=-1)
     runs = [controller.run("monitor.cloud.rollout", "-vvv", "--diff", *more) for more in (["--check"], [])]

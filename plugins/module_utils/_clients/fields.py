@@ -17,6 +17,7 @@ import typing as t
 import unicodedata
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
+from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import LEAST_LETTERS, letters_in
 from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import CLIENT
 
 Client = t.Dict[str, t.Any]  # noqa: UP006
@@ -30,10 +31,8 @@ _MASK_CHARACTERS = re.compile(r"[\s\x00-\x1f\x7f-\x9f*\[\]<>…•\ud800-\udfff]
 _SHORTEST_KEY = 16
 # Characters that are not allowed in a key, because they can be invisible, or syntax of a configuration file.
 _NOT_OF_KEYS = re.compile(r"[^A-Za-z0-9._~+/=:@-]")
-_LETTER_OR_DIGIT = re.compile(r"[A-Za-z0-9]")
-_LEAST_LETTERS = 8
-# The characters at which str.splitlines ends a line.
-_LINE_END = re.compile(r"[\n-\r\x1c-\x1e\x85\u2028\u2029]")
+# Control characters, and the characters at which str.splitlines ends a line.
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _CHECK_ACCESS = (
     "A service masks keys if the token or its user lacks read-write access to the client: check the access of both. If "
     "both have this access, ask the operator of the service for the reason."
@@ -183,14 +182,17 @@ def why_masked(value: object, field: str = "api_key") -> str:
     if not isinstance(value, str):
         return f"The {field} is missing, or is not text."
     # A key with a line break at its end is not a mask: why_unusable refuses such a key.
-    if match := _MASK_CHARACTERS.search(value.rstrip("\r\n")):
-        return f"The {field} contains {_name_of(match[0])}, which only masks contain."
+    value = value.rstrip("\r\n")
+    of_mask = _MASK_CHARACTERS.search(value)
+    if of_mask:
+        return f"The {field} contains {_name_of(of_mask[0])}, which only masks contain."
     if field == "install_code":
-        letters = len(_LETTER_OR_DIGIT.findall(value))
-        few = f"The {field} has {letters} letters and digits; an install code has at least {_LEAST_LETTERS}."
-        return few if letters < _LEAST_LETTERS else ""
-    few = f"The {field} has {len(value)} characters; a key has at least {_SHORTEST_KEY}."
-    return few if len(value) < _SHORTEST_KEY else ""
+        letters = letters_in(value)
+        if letters < LEAST_LETTERS:
+            return f"The {field} has {letters} letters and digits; an install code has at least {LEAST_LETTERS}."
+    elif len(value) < _SHORTEST_KEY:
+        return f"The {field} has {len(value)} characters; a key has at least {_SHORTEST_KEY}."
+    return ""
 
 
 def mask_reason(client: t.Mapping[str, t.Any]) -> str:
@@ -213,28 +215,43 @@ def secrets_of(client: t.Mapping[str, t.Any]) -> dict[str, str]:
 
 
 def why_unusable(client: t.Mapping[str, t.Any]) -> str:
-    """Return the reason why a client must not be written into a configuration; empty if the client is safe.
+    """Return the reason why a label or a key must not be written into a configuration; empty if both are safe.
+
+    A line end in a label, or another character in a key, could change the syntax of a configuration.
+    """
+    control = _CONTROL.search(str(client.get("label")))
+    if control:
+        return f"the label contains {_name_of(control[0])}"
+    for name in SECRET_FIELDS:
+        value = client.get(name)
+        if not isinstance(value, str) or why_masked(value, name):
+            continue
+        other = _NOT_OF_KEYS.search(value)
+        if other:
+            return f"the {name} contains {_name_of(other[0])}; only letters, digits and ._~+/=:@- are allowed"
+        if letters_in(value) < LEAST_LETTERS:
+            return f"the {name} has fewer than {LEAST_LETTERS} letters and digits"
+    return ""
+
+
+def for_templates(client: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """Return the fields of a client that templates may use. Leave out fields with control characters.
 
     Other users of the account can set some values. A line end in a value would add lines to a configuration.
     """
-    for name, value in client.items():
-        if name not in SECRET_FIELDS:
-            if match := next(filter(None, map(_LINE_END.search, _texts(value))), None):
-                return f"the field {name!r} contains the line end {_name_of(match[0])}"
-        elif not why_masked(value, name):
-            if match := _NOT_OF_KEYS.search(value):
-                return f"the {name} contains {_name_of(match[0])}; only letters, digits and ._~+/=:@- are allowed"
-            if len(_LETTER_OR_DIGIT.findall(value)) < _LEAST_LETTERS:
-                return f"the {name} has fewer than {_LEAST_LETTERS} letters and digits"
-    return ""
+    return {name: value for name, value in client.items() if not any(map(_CONTROL.search, _texts(value)))}
 
 
 def _texts(value: t.Any) -> t.Iterator[str]:
     """Return all strings in a value, including the keys of dictionaries."""
     if isinstance(value, str):
         yield value
-    for item in [*value, *value.values()] if isinstance(value, dict) else value if isinstance(value, list) else ():
-        yield from _texts(item)
+    elif isinstance(value, dict):
+        for item in [*value, *value.values()]:
+            yield from _texts(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item)
 
 
 def _name_of(character: str) -> str:

@@ -8,8 +8,18 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 import typing as t
 import urllib.parse
+
+# A shorter secret can be a part of a label or of an ordinary word.
+LEAST_LETTERS = 8
+_LETTER_OR_DIGIT = re.compile(r"[A-Za-z0-9]")
+
+
+def letters_in(secret: str) -> int:
+    """Return the number of letters and digits. Secrets with fewer than ``LEAST_LETTERS`` are not redacted."""
+    return len(_LETTER_OR_DIGIT.findall(secret))
 
 
 def redact(text: str, secrets: t.Mapping[str, str]) -> str:
@@ -22,8 +32,11 @@ def redact(text: str, secrets: t.Mapping[str, str]) -> str:
 
 @functools.lru_cache(maxsize=65536)
 def _forms(secret: str) -> tuple[str, ...]:
-    quoted = json.dumps(secret)[1:-1], urllib.parse.quote(secret, safe="", errors="replace")
-    return tuple(dict.fromkeys((*quoted, secret, secret.strip())))
+    if letters_in(secret) < LEAST_LETTERS:
+        return ()
+    in_json = json.dumps(secret)[1:-1]
+    in_url = urllib.parse.quote(secret, safe="", errors="replace")
+    return tuple(dict.fromkeys((in_json, in_url, secret, secret.strip())))
 
 
 def redact_all(value: t.Any, secrets: t.Mapping[str, str]) -> t.Any:

@@ -48,6 +48,7 @@ _ID = "is not valid. Give an id that the service lists."
         ),
         ("base_url", [""], "base_url is required: set the option base_url (of the role: monitor_agent_base_url), or"),
         ("api_token", ["secret-0123\n", " secret-0123", "secret-…"], "api_token has a character that tokens do not"),
+        ("api_token", ["web", "1234567", "-" * 30], "api_token has fewer than 8 letters and digits"),
         ("brand", ["mon/itor"], "brand 'mon/itor' must be the product name"),
         ("page_size", [0], "page_size must be at least 1, not 0"),
         ("concurrency", [0, 1001], "concurrency must be at least 1, and at most 1000"),

@@ -21,6 +21,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields impo
     client_label,
     escaped,
     fingerprint,
+    for_templates,
     labels_of_hosts,
     listed,
     mask_reason,
@@ -119,7 +120,18 @@ def _client(number: int, **fields: Any) -> dict[str, Any]:
 def test_masks_and_keys() -> None:
     """Observed: "key format"."""
     masks: list[Any] = [None, "", "a" * 15, "[REDACTED]", "*" * 36, f"{_KEY[:-3]}***", f"{_KEY} ", f"{_KEY} \n"]
-    masks += [f"<{_KEY}>", f"{_KEY[:20]}…", f"{_KEY}\x7f", f"{_KEY}\x9b", "\ud800" * 40, 1234567890123456, [_KEY]]
+    masks += [
+        "\n" * 16,
+        "\r\n" * 8,
+        f"{_KEY[:15]}\n\n\n",
+        f"<{_KEY}>",
+        f"{_KEY[:20]}…",
+        f"{_KEY}\x7f",
+        f"{_KEY}\x9b",
+        "\ud800" * 40,
+        1234567890123456,
+        [_KEY],
+    ]
     assert [value for value in masks if not why_masked(value)] == []
     keys = [_KEY, "a" * 16, "0123456789abcdef" * 3, "k-with.dots:and/more==", f"{_KEY}$(touch)", f"{_KEY}\n"]
     assert [value for value in keys if why_masked(value)] == []
@@ -173,14 +185,18 @@ def test_a_key_with_another_character_is_refused_by_its_name(field: str) -> None
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("created", "2026{}x"), ("updated", "{}"), ("label", "web1{}"), ("apps", {"a{}b": True}), ("x", [{"y": ["{}"]}])],
-)
-def test_a_line_end_in_any_other_field_is_refused(name: str, value: Any) -> None:
-    for end in "\n\r\x0b\x0c\x1c\x1e\x85\u2028\u2029":
-        text = json.loads(json.dumps(value).replace("{}", json.dumps(end)[1:-1]))
-        assert why_unusable(_client(1, **{name: text})).startswith(
-            f"the field {name!r} contains the line end U+{ord(end):04X}"
-        )
+    [("created", "2026{}x"), ("updated", "{}"), ("notes", "rack 4{}call Bob"), ("apps", {"a{}b": True}),
+     ("x", [{"y": ["{}"]}])],
+)  # fmt: skip
+def test_templates_cannot_use_a_field_with_a_control_character(name: str, value: Any) -> None:
+    """A field that no template uses must not stop its host."""
+    for end in "\n\r\t\x00\x0b\x0c\x1b\x1c\x1e\x7f\x85\x9b\u2028\u2029":
+        client = _client(1, **{name: json.loads(json.dumps(value).replace("{}", json.dumps(end)[1:-1]))}, other="kept")
+        assert why_unusable(client) == ""
+        assert for_templates(client).keys() == client.keys() - {name}
+        assert why_unusable({**client, "label": f"web{end}1"}).startswith(f"the label contains U+{ord(end):04X}")
+    plain = _client(1, **{name: value})
+    assert for_templates(plain) == plain
 
 
 def test_masks_and_predicted_clients_are_usable() -> None:

@@ -32,6 +32,13 @@ def test_text_without_a_secret_does_not_change(text: str) -> None:
     assert redact(text, {"api_key": KEY}) == text
 
 
+@pytest.mark.parametrize("secret", ["", " ", "\n" * 16, "web", "web1234", "-" * 40, "............1234567"])
+def test_a_secret_that_is_too_short_is_not_redacted(secret: str) -> None:
+    text = "Could not create client 'web1234': web-1 and ............1234567"
+    assert redact(text, {"api_token": secret}) == text
+    assert redact_all({"created": [text]}, {"api_token": secret}) == {"created": [text]}
+
+
 def test_members_of_results_are_redacted_and_control_characters_replaced() -> None:
     result = {"msg": f"no {KEY}", KEY: [1, None, (f"{KEY}x",)], "changed": True}
     shown = {"msg": "no <api_key>", KEY: [1, None, ["<api_key>x"]], "changed": True}

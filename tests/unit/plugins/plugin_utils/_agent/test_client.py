@@ -52,14 +52,15 @@ def test_the_state_of_a_client(client: dict[str, Any], state: str, secrets: dict
     ("field", "value", "reason"),
     [
         ("api_key", f"$(touch){_KEY}", "api_key contains U\\+0024 DOLLAR SIGN"),
-        ("notes", [{"a\u2028": 1}], "field 'notes' contains the line end U\\+2028 LINE SEPARATOR"),
+        ("label", "web1\u2028", "label contains U\\+2028 LINE SEPARATOR"),
     ],
 )
 def test_a_client_that_could_be_syntax_is_refused(field: str, value: Any, reason: str) -> None:
-    registered = {"clients": {"web1": seal({**_CLIENT, field: value})}}
-    with pytest.raises(InputError, match=f"Client 'web1' was not used: the {reason}.* Check base_url.") as refused:
-        _chosen(registered)
-    assert str(value) not in str(refused.value)
+    client = {**_CLIENT, field: value}
+    registered = {"clients": {client["label"]: seal(client)}}
+    with pytest.raises(InputError, match=f"Client .* was not used: the {reason}.* Check base_url.") as refused:
+        _chosen(registered, client["label"])
+    assert str(value) not in str(refused.value) and "delete" not in str(refused.value)
 
 
 _SHOWN = {"key_fingerprint": fingerprint(_KEY), "keys_masked": False}

@@ -73,8 +73,8 @@ _RENDERED = {
 
 @pytest.mark.parametrize(("text", "expected"), _RENDERED.items())
 def test_a_template_uses_keys_as_other_variables(rendering: Render, text: str, expected: str) -> None:
-    command = {"command": f"install --key {_KEY}"}
-    rendered = rendering(text.replace("KEY", "client.api_key"), {**_CLIENT, **command}, a=True, b=1)
+    more = {"command": f"install --key {_KEY}", "notes": "rack 4\ncall Bob"}
+    rendered = rendering(text.replace("KEY", "client.api_key"), {**_CLIENT, **more}, a=True, b=1)
     assert rendered.text == expected
     assert _KEY not in rendered.pattern and _CODE not in rendered.pattern
     assert (rendered.pattern != expected) is (not expected.startswith("web"))
@@ -86,13 +86,14 @@ def test_a_template_uses_keys_as_other_variables(rendering: Render, text: str, e
         ("api_key=a-key-as-text {{ label }}", "own.j2 writes neither the api_key nor the install_code"),
         ("{{ no | mandatory('none: ' ~ client.api_key) }}", "Could not render .*own.j2: .*none: <api_key>"),
         ("{{ client.more }}", "own.j2: .*surrogates not allowed"),
+        ("{{ client.notes }}", "own.j2: .*no attribute 'notes'.* cannot use fields with control characters: 'notes'"),
         ("# café".encode("latin-1"), "own.j2: 'utf-8' codec can't decode"),
         ("{% if %}", "Could not render .*own.j2"),
     ],
 )
 def test_templates_that_are_refused(rendering: Render, text: str, problem: str) -> None:
     with pytest.raises(InputError, match=problem):
-        rendering(text, {**_CLIENT, "more": "\ud800"}).check()
+        rendering(text, {**_CLIENT, "more": "\ud800", "notes": "rack 4\ncall Bob"}).check()
 
 
 def test_a_client_without_secrets_gets_placeholders(rendering: Render) -> None:
