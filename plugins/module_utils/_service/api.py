@@ -33,6 +33,11 @@ T = t.TypeVar("T")
 _PAGE_SIZES: tuple[int | None, ...] = (500, 100, None)
 # The limit of reads of one list: concurrent writers can change the list again and again.
 _MAX_READS = 6
+_UPDATE_AGAIN = "Client {} now has the wrong value: update it again by its id (monitor_client)."
+_OTHER_LABEL = (
+    "If the service changes labels, use the label {!r}. If not, check base_url, and any proxy before the service: the "
+    "response is about another client."
+)
 _BRAND = re.compile(r"[a-z0-9][a-z0-9_-]*")
 
 
@@ -85,10 +90,13 @@ class Api:
         """Create a client with these field values (create_client). After an unknown outcome, the client may exist."""
 
         def created(value: t.Any) -> Object:
-            client = response.client_of(value, labelled=True)
-            # If an earlier response contains this client, the client is not new, so do not advise to delete the client.
-            known = client["label"] != values["label"] and {item["id"] for item in list(self.known.values())}
-            return _as_sent(self._client(value), values, "" if known and client["id"] in known else "delete it")
+            client = self._client(value, labelled=True)
+            if client["label"] == values["label"]:
+                advice = _UPDATE_AGAIN.format(client["id"])
+            else:
+                # The client can be older than this task, so the advice must not be to delete the client.
+                advice = _OTHER_LABEL.format(client["label"])
+            return _as_sent(client, values, advice)
 
         return self._call(resources.CREATE_CLIENT, created, body=values, label=values["label"])
 
@@ -117,7 +125,7 @@ class Api:
                 late = ApiError(f"the service accepted the update, but still shows {shown}", 200, outcome="unknown")
                 self.http.pause(late, attempt, began, self.http.settings.retry_timeout)
                 now = None
-            return _as_sent(now, values, "update it again")
+            return _as_sent(now, values, _UPDATE_AGAIN.format(now["id"]))
 
         operation = self._update
         if "label" in values:
@@ -281,14 +289,13 @@ class Api:
         return self._page(operation, check, number)
 
 
-def _as_sent(client: Object, values: Object, remedy: str) -> Object:
-    """Return the created or updated client. Raise WrongObjectError with the remedy if a value is wrong."""
+def _as_sent(client: Object, values: Object, advice: str) -> Object:
+    """Return the created or updated client. Raise WrongObjectError with the advice if a value is wrong."""
     try:
         return response.requested(client, **values)
     except WrongObjectError as error:
         error.outcome = "done"
-        if remedy:
-            error.hint = f"Client {client['id']} now has the wrong value: {remedy} by its id (monitor_client)."
+        error.hint = advice
         raise
 
 

@@ -13,6 +13,7 @@ import base64
 import collections
 import hashlib
 import json
+import math
 import pathlib
 import typing as t
 from collections.abc import Mapping, Sequence
@@ -55,7 +56,18 @@ def document(report: findings.Report) -> dict[str, t.Any]:
 
 def as_json(report: findings.Report) -> str:
     """Return the report as a JSON document."""
-    return json.dumps(document(report), indent=2) + "\n"
+    return json.dumps(_finite(document(report)), indent=2, allow_nan=False) + "\n"
+
+
+def _finite(value: t.Any) -> t.Any:
+    """Replace NaN and infinity by null: joined audits can contain these numbers, but JSON does not have them."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {name: _finite(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(item) for item in value]
+    return value
 
 
 def as_junit(report: findings.Report) -> str:

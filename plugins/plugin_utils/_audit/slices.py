@@ -45,10 +45,19 @@ def parse(name: str, document: t.Any) -> Slice:
     try:
         members = findings.facts_of({})
         hosts = {entry["host"]: {member: entry[member] for member in members} for entry in document["hosts"]}
-        made = findings.parse_time(document["generated_at"])
-    except (KeyError, OverflowError, TypeError, ValueError) as error:
+    except (KeyError, TypeError) as error:
         raise InputError(f"{name} is not a valid audit: {error!r}. Audit its hosts again.") from None
-    return Slice(name, made, hosts)
+    return Slice(name, _time_of(name, document), hosts)
+
+
+def _time_of(name: str, document: Mapping[str, t.Any]) -> datetime.datetime:
+    try:
+        return findings.parse_time(document.get("generated_at"))
+    except (OverflowError, ValueError):
+        raise InputError(
+            f"{name} is not a valid audit: generated_at is not a time such as 2026-01-02T03:04:05Z. Audit its hosts "
+            "again."
+        ) from None
 
 
 def join(

@@ -34,6 +34,9 @@ _RENAME = {"labels": ["new1"], "renames": {"web2": "www2"}, **_SURPLUS}
         ("update_client", monitor_client, {"id": 2, "label": "www2"}, "the id 1 instead of 2"),
         ("update_client", monitor_clients, _RENAME, "the id 1 instead of 2"),
         ("create_client", monitor_client, {"label": "web9"}, "the label 'web1' instead of 'web9'"),
+        # The list of this task does not contain the client that the response is about.
+        ("create_client", monitor_client, {"label": "new9"}, "the label 'new8' instead of 'new9'"),
+        ("create_client", monitor_clients, {"labels": ["new9"]}, "the label 'new8' instead of 'new9'"),
     ],
 )
 def test_a_response_about_another_client(
@@ -41,10 +44,12 @@ def test_a_response_about_another_client(
 ) -> None:
     """The message must not advise to delete a client that the task did not create."""
     emulator.seed(labels=["web1", "web2", "web3", "old1"])
-    other = {"id": 1, "label": "web1"} if operation == "create_client" else {"id": 1}
+    other: dict[str, Any] = {"id": 1}
+    if operation == "create_client":
+        other = {"id": 1, "label": "web1"} if "web1" in problem else {"id": 8, "label": "new8"}
     emulator.fault(kind="edit", operation=operation, add=other, times=-1)
     message = failed(emulator, module, **options)
-    assert problem in message and "delete it" not in message
+    assert problem in message and "delete it" not in message and "Delete" not in message
     assert ("The service may have made the change" in message) is (operation == "update_client")
     assert [entry["operation"] for entry in writes(emulator)] == [operation] * (operation != "get_client")
 
@@ -55,7 +60,7 @@ def test_a_create_that_returns_another_label(emulator: Emulator) -> None:
     desired = ["Web1", *(f"next{n:04}" for n in range(20))]
     message = failed(emulator, monitor_clients, labels=desired, concurrency=1, **_SURPLUS)
     assert "Could not create client 'Web1': the service returned the label 'web1' instead of 'Web1'" in message
-    assert "Client 2 now has the wrong value: delete it by its id (monitor_client)." in message
+    assert "If the service changes labels, use the label 'web1'." in message and "delete it" not in message
     assert [entry["operation"] for entry in writes(emulator)] == ["delete_client", "create_client"]
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import host_file
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.host_file import BEGUN, HostFile
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import LARGEST_FILE, Desired
@@ -308,3 +309,13 @@ def test_the_output_of_hosts_is_parsed(output: str, expected: HostFile | None) -
     """Login shells can print a greeting, and terminals add carriage returns."""
     file = host_file.parse(output)
     assert (file and file._replace(machine=None)) == expected
+
+
+@pytest.mark.parametrize(
+    "date", ["2026-02-30 18:57:00", "2026-13-01 18:57:00", "0000-01-01 00:00:00", "2026-01-01 24:00:00"]
+)
+def test_an_impossible_time_of_a_host_is_named(date: str) -> None:
+    with pytest.raises(
+        InputError, match=f"The host reports that the service started at {date} UTC, which is not a valid"
+    ):
+        host_file.parse(f"{_FILE}InactiveExitTimestamp=Fri {date} UTC\n")

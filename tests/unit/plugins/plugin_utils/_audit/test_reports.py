@@ -56,6 +56,18 @@ def test_all_forms_agree() -> None:
     assert {host: state for host, state in columns if state in STATES} == expected
 
 
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
+def test_a_number_that_json_does_not_have_is_null(number: float) -> None:
+    of = every_state()
+    first = dataclasses.replace(of.hosts[0], facts={**of.hosts[0].facts, "permissions": {"mode": {"found": [number]}}})
+    account_with = {**of.account, "clients_used": number}
+    text = as_json(dataclasses.replace(of, hosts=[first, *of.hosts[1:]], account=account_with))
+    assert not re.search("NaN|Infinity", text)
+    made = json.loads(text)
+    assert made["account"]["clients_used"] is None
+    assert made["hosts"][0]["permissions"]["mode"] == {"found": [None]}
+
+
 @pytest.mark.parametrize("of", [every_state(), joined()])
 def test_the_document_matches_its_schema(of: Report) -> None:
     document = json.loads(as_json(of))

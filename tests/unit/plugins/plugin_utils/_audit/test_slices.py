@@ -99,6 +99,10 @@ def test_the_present_clients_determine_the_owner_of_a_key(
 
 
 VALID = one_host(EARLIER)
+_TIMES: list[Any] = [
+    "2026-01-02T03:04:05", "2026-02-30T03:04:05Z", "2026-01-02T25:04:05Z", "0000-01-02T03:04:05Z",
+    "0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59", "yesterday", None, 1e999, [],
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -108,7 +112,10 @@ VALID = one_host(EARLIER)
         ({"audits": []}, "was written by the playbook report"),
         ({"hosts": 7}, "is not a valid audit: TypeError"),
         ({"hosts": [{"host": "db"}]}, r"is not a valid audit: KeyError\('reached'\)"),
-        ({"generated_at": "2026-01-02T03:04:05"}, "is not a valid audit: ValueError"),
+        *(
+            ({"generated_at": time}, "generated_at is not a time such as 2026-01-02T03:04:05Z. Audit")
+            for time in _TIMES
+        ),
     ],
 )
 def test_an_invalid_audit_is_named(members: dict[str, Any], message: str) -> None:
