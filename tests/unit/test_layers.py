@@ -11,7 +11,7 @@ from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 OURS = "ansible_collections.monitor.cloud.plugins."
 # The lowest layer comes first. The longest prefix of a name decides its layer.
 LAYERS = (
-    ("module_utils._service.errors", "module_utils._service.resources"),
+    ("module_utils._service.errors", "module_utils._service.redact", "module_utils._service.resources"),
     ("module_utils._clients",),
     ("module_utils._service",),
     ("module_utils._clients.apply",),

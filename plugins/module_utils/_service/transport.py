@@ -81,18 +81,24 @@ class Http:
         is_unknown = False
         attempt = 0
         began = time.monotonic()
-        limit = self.settings.retry_timeout
+        deadline = began + self.settings.retry_timeout + self.settings.timeout
         while True:
             try:
-                return self._attempt(operation, query, body, began + limit + self.settings.timeout)
+                return self._attempt(operation, query, body, deadline)
             except ApiError as error:
                 # If the outcome of one attempt is unknown, the outcome of the request is unknown too.
                 is_unknown = is_unknown or error.outcome == "unknown"
-                error.outcome = "unknown" if is_unknown else error.outcome
+                if is_unknown:
+                    error.outcome = "unknown"
                 if not error.retryable:
                     raise
-                self.pause(error, attempt, began, limit if self._reached else min(limit, _FIRST_CONTACT))
+                self.pause(error, attempt, began, self._seconds_for_retries())
             attempt += 1
+
+    def _seconds_for_retries(self) -> float:
+        """Return the limit for retries. Before the first response, the limit is short: base_url may be wrong."""
+        limit = self.settings.retry_timeout
+        return limit if self._reached else min(limit, _FIRST_CONTACT)
 
     def pause(self, error: ApiError, attempt: int, began: float, limit: float, retries: int = 1) -> None:
         """Wait before a retry: as long as the service asks, or a random time. After ``limit`` seconds, fail."""
