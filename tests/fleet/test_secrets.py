@@ -6,6 +6,8 @@ import dataclasses
 import json
 from collections.abc import Callable
 
+import pytest
+
 from ansible_collections.monitor.cloud.tests.support.hosts import USER, Host
 from ansible_collections.monitor.cloud.tests.support.runs import CORE, EXECUTED, WHOLE, Controller, Local, Run
 from ansible_collections.monitor.cloud.tests.support.secrets import found_in, secrets_of, watching
@@ -139,6 +141,12 @@ TASKS = """
       ignore_unreachable: true
     - monitor.cloud.monitor_clients: {labels: [web-9], base_url: "{{ lookup('env', 'MONITOR_BASE_URL') }}/nowhere"}
       ignore_errors: true
+    - monitor.cloud.agent_config: {path: /nowhere/agent.conf, registration: tried, api_token: "{{ token_of_mine }}"}
+      ignore_errors: true
+    - monitor.cloud.agent_install: {command: "true", registration: tried, api_token: "{{ token_of_mine }}"}
+      ignore_errors: true
+    - monitor.cloud.audit_report: {account: tried, config: tried, api_token: "{{ token_of_mine }}"}
+      ignore_errors: true
 """
 
 
@@ -160,9 +168,32 @@ def test_callbacks_see_no_token(single: Local) -> None:
     ]
     assert {event.status for event in runs[-1].events} >= {"ok", "ignored", "skipped", "unreachable"}
     assert runs[-1].output.count(EXECUTED) == 2
+    mistaken = [str(event.result["msg"]) for event in runs[-1].events[-3:]]
+    assert all("Unsupported parameters" in text and "api_token" in text for text in mistaken), mistaken
     text = seen.read_text(encoding="utf-8")
     assert "monitor_agent_account" in text and "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER" in text and token not in text
     assert_silent(single, *runs)
+
+
+LOCAL_TASKS = """
+- monitor.cloud.monitor_clients: {labels: [web-1], seal_keys: true}
+  register: registered
+  vars: {ansible_become: false}
+- monitor.cloud.agent_config: {path: "{{ monitor_agent_config_path }}", registration: registered, content: "@api_key@"}
+- monitor.cloud.agent_install: {command: "true", registration: registered}
+"""
+
+
+@pytest.mark.parametrize("pipelining", ["true", "false"])
+def test_programs_of_a_local_connection_do_not_inherit_the_token(single: Local, pipelining: str) -> None:
+    """The programs su and sudo -E pass the environment of the controller to the user of become."""
+    inherited, program = single.directory / "inherited", single.directory / "become"
+    single.group_vars.update(single.executing())
+    program.write_text(program.read_text().replace("while", f"env >> {inherited}\nwhile"), encoding="utf-8")
+    play = single.tasks(LOCAL_TASKS)
+    single.succeed(play, ANSIBLE_PIPELINING=pipelining, ANSIBLE_BECOME_ALLOW_SAME_USER="true")
+    text = inherited.read_text(encoding="utf-8")
+    assert "MONITOR_BASE_URL=" in text and "MONITOR_API_TOKEN" not in text
 
 
 TASKS_WITH_KEYS = """
