@@ -13,9 +13,9 @@ import pytest
 
 from ansible_collections.monitor.cloud.tests.support import hosts as fleet
 from ansible_collections.monitor.cloud.tests.support.hosts import USER, WITHOUT_PYTHON
-from ansible_collections.monitor.cloud.tests.support.runs import INSPECT, Controller, texts
+from ansible_collections.monitor.cloud.tests.support.runs import INSPECT, ROLLOUT, Controller, Local, texts
 from ansible_collections.monitor.cloud.tests.support.secrets import found_in, plain_secrets
-from ansible_collections.monitor.cloud.tests.support.steps import role_play
+from ansible_collections.monitor.cloud.tests.support.steps import labels, role_play
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
 Variables = dict[str, t.Any]
@@ -196,3 +196,41 @@ def test_each_kind_of_host(controllers: Callable[..., Controller], machines: Cal
             after = files(root, name)
             assert after.pop(INSTALLED, ("",))[0] == codes.get(name, ""), about
             assert after == expected[name], about
+
+
+# A connection to a network device, such as ansible.netcommon.network_cli. Core runs its commands on the controller.
+_DEVICE = (
+    """
+from ansible.plugins.connection import NetworkConnectionBase
+DOCUMENTATION = """
+    + "'''"
+    + """
+name: device
+short_description: A connection without a shell
+description: A connection without a shell.
+options:
+  persistent_command_timeout: {type: int, default: 30, description: Seconds.}
+  persistent_connect_timeout: {type: int, default: 30, description: Seconds.}
+  persistent_log_messages: {type: boolean, default: false, description: Log.}
+"""
+    + "'''"
+    + """
+class Connection(NetworkConnectionBase):
+    transport = "device"
+    def _connect(self):
+        self._connected = True
+        return self
+"""
+)
+
+
+def test_a_connection_without_a_shell_is_refused_before_a_client_is_made(pair: Local) -> None:
+    plugins = pair.directory / "connections"
+    plugins.mkdir()
+    (plugins / "device.py").write_text(_DEVICE, encoding="utf-8")
+    pair.host_vars["web-2"]["ansible_connection"] = "device"
+    for options, created in ((["--check"], []), ([], ["web-1"])):
+        run = pair.run(ROLLOUT, *options, ANSIBLE_CONNECTION_PLUGINS=str(plugins))
+        assert set(run.failures()) == {"web-2"}, run.output
+        assert "connection device has no shell" in run.failures()["web-2"]
+        assert labels(pair) == created and pair.read("web-2") is None
