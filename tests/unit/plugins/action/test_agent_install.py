@@ -18,14 +18,22 @@ VARIABLES = {"inventory_hostname": "web1", "registered": {"clients": {"web1": CL
 CODE = CLIENTS[0]["install_code"]
 
 
-def _install(monkeypatch: pytest.MonkeyPatch, command: str, shell: Sequence[str] = ("sh",), **options: Any) -> Any:
+def _install(
+    monkeypatch: pytest.MonkeyPatch,
+    command: str,
+    shell: Sequence[str] = ("sh",),
+    variables: Any = VARIABLES,
+    check_mode: bool = False,
+    **options: Any,
+) -> Any:
     def execute(_action: Any, words: str, in_data: bytes = b"") -> dict[str, Any]:
         done = in_shell(f"{' '.join(shell)} -s", in_data)
         return dict(zip(("rc", "stdout", "stderr"), done, strict=True))
 
     monkeypatch.setattr(ActionBase, "_low_level_execute_command", execute)
-    action = action_of(ActionModule, {"registration": "registered", "command": command, **options}, VARIABLES)
-    return action.run(task_vars=VARIABLES)
+    action = action_of(ActionModule, {"registration": "registered", "command": command, **options}, variables)
+    action._task.check_mode = check_mode
+    return action.run(task_vars=variables)
 
 
 @pytest.mark.parametrize("shell", SHELLS.values(), ids=SHELLS)
@@ -46,6 +54,24 @@ def test_the_environment_has_the_code_and_the_installer_runs_once(
 def test_a_failure_is_reported_without_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
     done = _install(monkeypatch, 'echo "no $MONITOR_INSTALL_CODE"; exit 3')
     assert done["failed"] is True and "The installer of 'web1' failed: no <install_code> (exit code 3)" in done["msg"]
+
+
+_WITHOUT = {name: value for name, value in CLIENTS[0].items() if name != "install_code"}
+
+
+@pytest.mark.parametrize("check_mode", [True, False])
+@pytest.mark.parametrize("client", [_WITHOUT, {**_WITHOUT, "install_code": None}])
+def test_a_client_without_an_install_code_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, client: dict[str, Any], check_mode: bool
+) -> None:
+    variables = {**VARIABLES, "registered": {"clients": {"web1": client}}}
+    path = tmp_path / "installed"
+    given = {"variables": variables, "check_mode": check_mode, "creates": str(path)}
+    done = _install(monkeypatch, f"touch {path}", **given)
+    assert done["failed"] is True and "the client 'web1' has no install_code" in done["msg"] and not path.exists()
+    # An agent that is already installed needs no code.
+    path.touch()
+    assert _install(monkeypatch, "exit 1", **given) == {"changed": False, "label": "web1"}
 
 
 def test_an_agent_that_keeps_the_output_open_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
