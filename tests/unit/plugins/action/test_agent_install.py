@@ -66,7 +66,7 @@ def test_a_client_without_an_install_code_is_named(
 ) -> None:
     variables = {**VARIABLES, "registered": {"clients": {"web1": client}}}
     path = tmp_path / "installed"
-    given = {"variables": variables, "check_mode": check_mode, "creates": str(path)}
+    given: dict[str, Any] = {"variables": variables, "check_mode": check_mode, "creates": str(path)}
     done = _install(monkeypatch, f"touch {path}", **given)
     assert done["failed"] is True and "the client 'web1' has no install_code" in done["msg"] and not path.exists()
     # An agent that is already installed needs no code.
