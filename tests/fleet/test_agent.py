@@ -121,6 +121,15 @@ def test_another_task_can_notify_the_handler_before_the_role_has_run(one: Contro
         assert "SHOWN=yes" in shown and token not in shown
 
 
+def test_check_mode_predicts_the_handler_before_the_agent_is_installed(single: Local) -> None:
+    single.group_vars.update(monitor_agent_service="no-such-agent", ansible_python_interpreter=sys.executable)
+    single.group_vars["monitor_agent_install_command"] = "true"
+    tasks = f"- ansible.builtin.debug:\n  changed_when: true\n  notify: {HANDLER}\n{ROLE}"
+    check = single.succeed(single.tasks(tasks), "--check")
+    assert check.changed_hosts(HANDLER) == {"web-1"}
+    assert "no-such-agent" in single.run(single.tasks(tasks)).failures()["web-1"]
+
+
 def test_an_agent_is_uninstalled_before_its_configuration_and_client_are_removed(three: Local) -> None:
     """The uninstaller of web-2 fails at first. Web-3 has no uninstaller."""
     three.monitor()
