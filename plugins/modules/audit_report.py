@@ -27,8 +27,8 @@ options:
   audits:
     description:
       - The audits to join. Each item is the path of a file that O(json) wrote on the controller, or a pattern of paths.
-      - If several audits contain a host, the latest audit counts. The report also lists hosts that an audit contains,
-        but the inventory does not.
+      - If several audits contain a host, the latest audit counts. An audit from the future counts only for hosts
+        without another audit. The report also lists hosts that an audit contains, but the inventory does not.
       - A host without an audit is V(unreachable). The report determines the owner of each key again, because clients
         may have been renamed or deleted after the audit.
     type: list
@@ -39,7 +39,7 @@ options:
     type: str
   max_age:
     description: Hours after which an audit is stale. The report still uses a stale audit, but names it and counts it as
-      drift. V(0) allows any age.
+      drift. V(0) allows any age. An audit from the future is always stale.
     type: float
     default: 24.0
   plan:

@@ -123,6 +123,20 @@ def test_the_joined_report_is_that_of_one_run(fleet: Local, whole: Run, slices: 
     assert snapshots(fleet) == before
 
 
+def test_hosts_do_not_choose_the_audits_of_a_report(four: Local) -> None:
+    """The inventory and a fact cache name an audit. Only extra variables can name an audit."""
+    audit(four, name="forged")
+    forged = {"audits": ["forged.json"], "audits_variables": "forged_.*", "forged_1": read(four, "forged")}
+    four.host_vars["web-1"] |= {**forged, "audits_max_age": 0}
+    cache = {"ANSIBLE_CACHE_PLUGIN": "jsonfile", "ANSIBLE_CACHE_PLUGIN_CONNECTION": str(four.directory / "cache")}
+    facts = json.dumps([{"ansible.builtin.set_fact": {**forged, "cacheable": True}}])
+    four.succeed(four.tasks(facts), **cache)
+    run = four.run("monitor.cloud.report", **cache)
+    assert "There are no audits to join" in str(run.failures()), run.output
+    run = four.run("monitor.cloud.report", "-e", "audits_variables=forged_.*", **cache)
+    assert "forged_1, which matches audits_variables, is a fact of a host" in str(run.failures()), run.output
+
+
 def test_with_a_token_that_only_reads(fleet: Local) -> None:
     token = fleet.service.tokens["read_only"]
     run, states = audit(fleet, "--check", MONITOR_API_TOKEN=token)

@@ -32,6 +32,7 @@ def read_slices(audits: Sequence[str], variables: Mapping[str, t.Any], pattern: 
             f"No variable has a name that matches audits_variables {pattern!r}. Pass the artifacts of the audits to "
             "this run."
         )
+    _check_no_facts(names, variables)
     given = [os.path.expanduser(audit) for audit in audits if audit]
     # The path of an existing file can contain characters such as *, so check for the file before the pattern.
     paths = [file for path in given for file in ([] if os.path.exists(path) else sorted(glob.glob(path))) or [path]]
@@ -45,8 +46,25 @@ def read_slices(audits: Sequence[str], variables: Mapping[str, t.Any], pattern: 
     return [parse(name, document) for name, document in documents.items()]
 
 
+def _check_no_facts(names: Sequence[str], variables: Mapping[str, t.Any]) -> None:
+    """Raise InputError if the value of a variable comes from a fact: a host could forge the audits of other hosts."""
+    facts = variables.get("ansible_facts") or {}
+    for name in names:
+        # Core removes the prefix from the names in ansible_facts.
+        fact = facts.get(name, facts.get(name.removeprefix("ansible_")))
+        if fact is not None and fact == variables[name]:
+            raise InputError(
+                f"The variable {name}, which matches audits_variables, is a fact of a host, so its audit cannot be "
+                "trusted. No audit was joined. Choose another audits_variables, or set inject_facts_as_vars = false in "
+                "ansible.cfg."
+            )
+
+
 def _read(path: str) -> t.Any:
     try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            # To read a FIFO or a device, the task could wait forever.
+            raise OSError(None, "the path is not a regular file")
         if os.path.getsize(path) > _LARGEST_AUDIT:
             raise ValueError
         with open(path, encoding="utf-8") as stream:

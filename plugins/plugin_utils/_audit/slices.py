@@ -19,6 +19,8 @@ from collections.abc import Mapping, Sequence
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import findings
 
+# The clocks of two controllers can differ by this number of seconds.
+_CLOCK_DIFFERENCE = 60
 # With these values of key_owner, the file has a key. Find the owner of the key again in the present account.
 _WITH_KEY = ("own", "other", "unknown")
 
@@ -30,6 +32,19 @@ class Slice:
     name: str
     made: datetime.datetime
     hosts: Mapping[str, dict[str, t.Any]]
+
+    def is_future(self, now: datetime.datetime) -> bool:
+        """Whether the audit has a later time than ``now``, so that its real time is unknown."""
+        return (self.made - now).total_seconds() > _CLOCK_DIFFERENCE
+
+    def problem(self, now: datetime.datetime, max_age: float) -> str:
+        """Return a sentence if the audit is stale; empty if the audit is recent enough."""
+        made = f"{self.name} was made at {findings.format_time(self.made)}"
+        if self.is_future(now):
+            return f"{made}, which is in the future. Check the clock of its controller, and audit its hosts again."
+        if max_age and (now - self.made).total_seconds() > max_age * 3600:
+            return f"{made}, more than {max_age:g} hours ago. Audit its hosts again."
+        return ""
 
 
 def parse(name: str, document: t.Any) -> Slice:
@@ -72,21 +87,21 @@ def join(
     """Return the inspected hosts of all slices, and the fields of a joined report (:class:`.findings.Report`).
 
     ``labels``: the label of each host of the whole inventory. If a host is in several slices, use the latest slice.
-    A slice is stale if it is older than ``max_age`` hours (0: no limit).
+    A slice is stale if it is older than ``max_age`` hours (0: no limit), or if its time is in the future.
     """
     chosen: dict[str, Slice] = {}
-    for audit in sorted(slices, key=lambda audit: audit.made):
+    # Begin with audits from the future: each other audit of a host replaces these audits.
+    for audit in sorted(slices, key=lambda audit: (not audit.is_future(now), audit.made)):
         chosen.update(dict.fromkeys(filter(audit.hosts.__contains__, hosts), audit))
     counts = collections.Counter(audit.name for audit in chosen.values())
     sources, notes = [], []
     for audit in slices:
-        used, generated_at = counts[audit.name], findings.format_time(audit.made)
-        stale = bool(used and max_age) and (now - audit.made).total_seconds() > max_age * 3600
-        sources.append({"name": audit.name, "generated_at": generated_at, "hosts": used, "stale": stale})
-        if stale:
-            notes.append(
-                f"{audit.name} was made at {generated_at}, more than {max_age:g} hours ago. Audit its hosts again."
-            )
+        used = counts[audit.name]
+        problem = audit.problem(now, max_age) if used else ""
+        generated_at = findings.format_time(audit.made)
+        sources.append({"name": audit.name, "generated_at": generated_at, "hosts": used, "stale": bool(problem)})
+        if problem:
+            notes.append(problem)
     facts = {host: audit.hosts[host] for host, audit in chosen.items()}
     inspected = [_inspected(host, labels[host], facts.get(host), account) for host in hosts]
     if gone := {host for audit in slices for host in audit.hosts if host not in labels}:

@@ -39,7 +39,9 @@ def test_paths_patterns_and_variables(tmp_path: Path, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (Path.mkdir, "could not be read: Is a directory"),
+        (Path.mkdir, "could not be read: the path is not a regular file"),
+        (os.mkfifo, "could not be read: the path is not a regular file"),
+        (lambda path: path.symlink_to("/dev/zero"), "could not be read: the path is not a regular file"),
         (lambda path: path.write_bytes(b"\xff\x00"), "is not valid JSON"),
         (lambda path: path.open("wb").truncate(2**26 + 1), "is not valid JSON"),
         (lambda path: path.write_text("[]", encoding="utf-8"), "is not an audit"),
@@ -48,8 +50,18 @@ def test_paths_patterns_and_variables(tmp_path: Path, monkeypatch: pytest.Monkey
 )
 def test_an_invalid_file_is_named(tmp_path: Path, make: Callable[[Path], Any], message: str) -> None:
     make(tmp_path / "bad.json")
-    with pytest.raises(InputError, match=rf"{tmp_path.resolve()}/bad.json {message}"):
+    with pytest.raises(InputError, match=rf"({tmp_path.resolve()}/bad.json|/dev/zero) {message}"):
         names(str(tmp_path / "bad.json"))
+
+
+@pytest.mark.parametrize("name", ["audit_1", "ansible_audit"])
+def test_an_audit_that_is_a_fact_is_refused(name: str) -> None:
+    variables = {name: AUDIT, "ansible_facts": {name.removeprefix("ansible_"): AUDIT}}
+    with pytest.raises(InputError, match=f"The variable {name}, .* is a fact of a host"):
+        names(variables=variables, pattern=name)
+    # An extra variable overrides the fact.
+    variables["ansible_facts"] = {name: {**AUDIT, "hosts": [1]}}
+    assert names(variables=variables, pattern=name) == [f"The variable {name}"]
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from ansible_collections.monitor.cloud.tests.support.audits import account, insp
 
 NOW = datetime.datetime(2026, 1, 2, 12, tzinfo=datetime.timezone.utc)
 EARLIER, LATER = "2026-01-02T03:00:00Z", "2026-01-02T04:00:00Z"
+SOON, FUTURE = "2026-01-02T12:01:00Z", "2026-01-02T12:01:01Z"
 HERE = MappingProxyType({"web": "web", "db": "db"})
 WEB = MappingProxyType({"web": "web"})
 
@@ -40,7 +41,17 @@ def joined(
     return audit(seen, known, labels, generated_at=LATER, **members)
 
 
-@pytest.mark.parametrize(("other", "at", "state"), [(LATER, EARLIER, "ok"), (EARLIER, LATER, "wrong_permissions")])
+@pytest.mark.parametrize(
+    ("other", "at", "state"),
+    [
+        (LATER, EARLIER, "ok"),
+        (EARLIER, LATER, "wrong_permissions"),
+        (FUTURE, EARLIER, "wrong_permissions"),
+        (EARLIER, FUTURE, "ok"),
+        # Clocks can differ by a minute.
+        (SOON, EARLIER, "ok"),
+    ],
+)
 def test_the_latest_audit_of_a_host_counts(other: str, at: str, state: str) -> None:
     made = joined({"other.json": one_host(other), "own.json": one_host(at, differs=["mode"])})
     assert states(made) == {"web": (state,)}
@@ -53,13 +64,19 @@ def test_the_latest_audit_of_a_host_counts(other: str, at: str, state: str) -> N
         ("2026-01-01T11:59:59Z", 24, "more than 24 hours ago"),
         ("2026-01-01T12:00:00Z", 24, ""),
         ("2020-01-01T00:00:00Z", 0, ""),
+        (SOON, 24, ""),
+        (FUTURE, 24, "which is in the future"),
+        (FUTURE, 0, "which is in the future"),
     ],
 )
 def test_a_stale_audit_is_named_and_is_drift(at: str, max_age: float, when: str) -> None:
     made = joined({"a.json": one_host(at), "b.json": one_host(LATER, host="db")}, labels=HERE, max_age=max_age)
     assert [source["stale"] for source in made.sources] == [bool(when), False]
     assert made.drift == ("1 stale audit" if when else "")
-    assert made.notes == ([f"a.json was made at {at}, {when}. Audit its hosts again."] if when else [])
+    advice = "Audit its hosts again."
+    if at == FUTURE:
+        advice = "Check the clock of its controller, and audit its hosts again."
+    assert made.notes == ([f"a.json was made at {at}, {when}. {advice}"] if when else [])
 
 
 def test_hosts_of_audits_and_of_the_inventory() -> None:
