@@ -5,7 +5,7 @@
 import pytest
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.sealed_keys import plain, seal, unseal
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.sealed_keys import plain, seal, unseal, without_null
 
 _KEY = "0A1B2C3D-4E5F-6071-8293A4B5C6D7E8F9"
 _CLIENT = {"id": 1, "label": "web1", "api_key": _KEY, "install_code": "D" * 36, "more": f"sh {_KEY}"}
@@ -18,6 +18,27 @@ def test_sealed_keys_open_for_their_own_label_only() -> None:
     for other in ({**sealed, "label": "web2"}, {**sealed, "sealed_keys": "gAAAA"}):
         with pytest.raises(InputError, match="cannot be decrypted: .* another run .* or has another label"):
             unseal(other)
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "is_given"),
+    [
+        ({"type": "bool", "default": True}, None, False),
+        # Before ansible-core 2.19, a template turns null into an empty string.
+        ({"type": "bool", "default": True}, "", False),
+        ({"type": "bool", "default": True}, False, True),
+        ({"type": "raw", "default": "0600"}, None, False),
+        ({"type": "raw", "default": "0600"}, "", True),
+        ({"default": "present"}, "", True),
+        ({"type": "float", "default": 24.0}, 0, True),
+        # An empty id is an error, and not a missing id.
+        ({"type": "int"}, "", True),
+        ({"type": "int"}, None, True),
+    ],
+)
+def test_null_means_the_default(option: dict[str, object], value: object, is_given: bool) -> None:
+    assert without_null({"x": value}, {"x": option}) == ({"x": value} if is_given else {})
+    assert without_null({"unknown": value}, {"x": option}) == {"unknown": value}
 
 
 def test_an_argument_is_plain_data() -> None:
