@@ -5,9 +5,12 @@
 import json
 import sys
 
+import yaml
+
 from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG
 from ansible_collections.monitor.cloud.tests.support.runs import ROLLOUT, Controller, Local, Run
-from ansible_collections.monitor.cloud.tests.support.steps import converge, labels, role_play, text_of
+from ansible_collections.monitor.cloud.tests.support.steps import configured, converge, labels, role_play, text_of
+from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
 PACKAGES, INSTALLER = "Install the packages", "Run the installer"
 INSTALL = 'mkdir -p /opt/agent && echo "$MONITOR_INSTALL_CODE" > /opt/agent/code && chmod 600 /opt/agent/code'
@@ -158,3 +161,36 @@ def test_an_agent_is_uninstalled_before_its_configuration_and_client_are_removed
     # Without monitor_agent_uninstall_removes, web-1 runs its uninstaller each time.
     changed = {(event.host, event.task) for event in again.events if event.status == "changed"}
     assert again.writes() == [] and changed == {("web-1", "monitor.cloud.monitor_agent : Run the uninstaller")}
+
+
+ENTRY_POINTS = yaml.safe_load((CHECKOUT / "roles/monitor_agent/meta/argument_specs.yml").read_text("utf-8"))
+VARIABLES = [name for entry in ENTRY_POINTS["argument_specs"].values() for name in entry["options"]]
+
+
+def _play(controller: Controller, entry: str, **variables: object) -> str:
+    # The packaged playbooks also turn off the check of ansible-core, which differs by version.
+    role = {"name": "monitor.cloud.monitor_agent", "tasks_from": entry, "rolespec_validate": False}
+    return controller.tasks(json.dumps([{"ansible.builtin.import_role": role, "vars": variables}]))
+
+
+def test_a_variable_that_is_null_has_its_default(one: Controller) -> None:
+    host = with_agents(one).hosts["web-1"]
+    one.group_vars.update(dict.fromkeys(VARIABLES))
+    one.succeed(_play(one, "main"), "--check")
+    one.succeed(_play(one, "main"))
+    assert configured(one) == run_with_their_configuration(one) == {"web-1"}
+    again = one.succeed(_play(one, "main"))
+    assert [event.task for event in again.events if event.status == "changed"] == []
+    audit = one.succeed(_play(one, "audit", monitor_agent_audit_json="audit.json"))
+    assert "Hosts: 1 (1 ok)." in audit.output, audit.output
+    one.succeed(_play(one, "adopt"))
+    report = one.succeed(_play(one, "report", monitor_agent_audits=["audit.json"]))
+    assert "Hosts: 1 (1 ok)." in report.output, report.output
+    # A handler of the role uses the name of the service too.
+    host.run("rm /opt/agent-runs-with")
+    notify = {"ansible.builtin.debug": None, "changed_when": True, "notify": HANDLER}
+    role = {"ansible.builtin.import_role": {"name": "monitor.cloud.monitor_agent", "rolespec_validate": False}}
+    one.succeed(one.tasks(json.dumps([notify, role])))
+    assert run_with_their_configuration(one) == {"web-1"}
+    one.succeed(_play(one, "main", monitor_agent_state="absent", monitor_agent_uninstall=True))
+    assert labels(one) == [] and host.read(CONFIG) is None
