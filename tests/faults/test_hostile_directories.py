@@ -37,14 +37,14 @@ SECRET = "what only root may ever read\n"
 # Name of a temporary directory that a killed run left. Root must not remove a directory that a user can replace.
 LEFTOVER = f".{NAME}.aB3dE6"
 
-KEPT, REMOVED, NEW = "a file is replaced and kept", "a file is removed", "a file is new"
+REPLACED, REMOVED, NEW = "a file is replaced", "a file is removed", "a file is new"
 # Each decoy is a symbolic link, a file or a directory that the user puts in the place of another file. A "trap" is an
 # empty directory in which the user also replaces new files of root.
 _NAMED = [("name", decoy) for decoy in ("own directory", "victims", "link")]
 _ENTRY = [("entry", decoy) for decoy in ("link", "own", "victims", "own directory", "trap")]
 _LINKS = {"link": "secret", "victims": ""}
 # Columns: the path that the user replaces, the decoy. "entry" is the temporary directory of the script.
-CASES = {KEPT: [*_ENTRY, *_NAMED], REMOVED: _NAMED, NEW: _NAMED}
+CASES = {REPLACED: [*_ENTRY, *_NAMED], REMOVED: _NAMED, NEW: _NAMED}
 
 
 @contextlib.contextmanager
@@ -210,8 +210,8 @@ class Trial:
             attacker = Attacker(ground, self)
             content = None if self.situation == REMOVED else KEY.encode()
             desired = Desired(str(ground.path), content, "root", "daemon", 0o640)
-            backup, new = self.situation == KEPT, self.situation == NEW
-            done = run_with_stops(host_file.change_script(desired, backup=backup, new=new), ground.root, attacker)
+            script = host_file.change_script(desired, new=self.situation == NEW)
+            done = run_with_stops(script, ground.root, attacker)
             written = not host_file.problem_of(done)
             return ground.losses(attacker.loot(), written=written), written, attacker
 

@@ -71,11 +71,9 @@ def change(
     data: bytes | None = b"new",
     shell: Sequence[str] = DASH,
     tools: Path | None = None,
-    *,
-    backup: bool = False,
     **options: Any,
 ) -> str:
-    script = host_file.change_script(Desired(str(path), data, **options), backup=backup)
+    script = host_file.change_script(Desired(str(path), data, **options))
     return host_file.problem_of(run_script(script, shell, tools))
 
 

@@ -50,7 +50,7 @@ SYSTEMS: dict[str, dict[str, str]] = {
 
 @pytest.mark.parametrize("kind", [*SHELLS, *SYSTEMS])
 def test_the_life_of_a_file(tmp_path: Path, kind: str) -> None:
-    """Create a file with its directories, read the file, replace it with a backup, and remove it."""
+    """Create a file with its directories, read the file, replace it, and remove it."""
     shell, name, tools, root = SHELLS.get(kind, []), NAME, tmp_path / "tools", tmp_path / "root"
     skip_without(*shell[:1])
     if kind in SYSTEMS:
@@ -75,16 +75,14 @@ def test_the_life_of_a_file(tmp_path: Path, kind: str) -> None:
         file = inspect(path, data.encode(), shell)
         assert file.same is ("no tool" not in kind) and file.text == (None if file.same else text)
 
-    assert change(path, b"second", shell, backup=True) == ""
-    (kept,) = {*path.parent.iterdir()} - {path}
-    assert (kept.read_text(), stat.S_IMODE(kept.stat().st_mode)) == (text, 0o600)
-    assert kept.name.startswith(f"{name}.") and kept.name.endswith("~")
+    assert change(path, b"second", shell) == ""
+    assert ([*path.parent.iterdir()], path.read_text()) == ([path], "second")
     for mode in (0o4755, 0o44):
         assert change(path, shell=shell, mode=mode) == ""
         assert stat.S_IMODE(path.stat().st_mode) == inspect(path, shell=shell, mode=mode).mode == mode
     for _time in range(2):
         assert change(path, None, shell) == ""
-        assert (inspect(path, shell=shell).kind, [*path.parent.iterdir()]) == ("missing", [kept])
+        assert (inspect(path, shell=shell).kind, [*path.parent.iterdir()]) == ("missing", [])
 
 
 def test_a_replacement_keeps_acl_and_selinux_label(tmp_path: Path) -> None:
@@ -114,7 +112,6 @@ FAILURES = {
     "chmod": ("exit 1", "exit code 1"),
     "mv": ("exit 1", "exit code 1"),
     "wc": ("echo 1", "the file is incomplete: check the free space"),
-    "head": ("exit 124", "the old file is too large for a backup, or can't be read"),
 }
 
 
@@ -122,7 +119,7 @@ FAILURES = {
 def test_a_change_that_fails_changes_nothing(tmp_path: Path, tool: str) -> None:
     path, (stub, message) = old_file(tmp_path), FAILURES[tool]
     tools = stub_tools(tmp_path / "tools", **{tool: stub})
-    assert message in change(path, tools=tools, backup=tool == "head", owner="0")
+    assert message in change(path, tools=tools, owner="0")
     assert (os.listdir(path.parent), path.read_text()) == (["agent.conf"], "old")
 
 
@@ -151,7 +148,7 @@ def test_content_is_no_argument_of_a_program(tmp_path: Path, shell: list[str]) -
     note = f'echo "$0 $*" >> {log}; exec /usr/bin/"${{0##*/}}" "$@"'
     names = ("cat", "chmod", "chown", "env", "find", "grep", "head", "ls", "mktemp", "mv", "printf", "wc", "echo")
     tools = stub_tools(tmp_path / "tools", **dict.fromkeys(names, note))
-    assert change(path, b"api_key=SECRET", shell, tools, backup=True) == ""
+    assert change(path, b"api_key=SECRET", shell, tools) == ""
     assert path.read_text() == "api_key=SECRET" and "mktemp -d" in log.read_text() and "SECRET" not in log.read_text()
 
 
@@ -269,8 +266,7 @@ def test_what_is_not_a_file(tmp_path: Path, prepare: str, expected: tuple[str, s
     file = inspect(path, b"new")
     assert (file.kind, expected[1] in file.problem, file.text) == (expected[0], True, expected[2])
     if not expected[1]:
-        too_large = "the old file is too large for a backup" if "1T" in prepare else ""
-        assert file.problem == "" and too_large in change(path, backup=True)
+        assert file.problem == ""
         assert (change(path), path.read_text(), change(path, None)) == ("", "new", "")
 
 
