@@ -23,7 +23,9 @@ _OPTIONS = {**dict.fromkeys(("owner", "group", "service")), "path": "/a", "mode"
         ("path", ["/a", "/etc/with space"], None),
         # YAML reads an unquoted 0600 as an octal number.
         ("mode", ["0600", "600", "0o600", 0o600], 0o600),
-        ("mode", ["4755", 0o4755], 0o4755),
+        ("mode", ["0640", 0o640], 0o640),
+        ("mode", ["0444", 0o444], 0o444),
+        ("mode", ["4755"], 0o4755),
         ("group", [None, "root", "1000", "DOMAIN\\user", "user@domain", "a.b-c"], None),
     ],
 )
@@ -38,7 +40,10 @@ def test_valid_values(option: str, values: list[Any], expected: Any) -> None:
     [
         ("path", ["", "agent.conf", "/", "/etc/", "/etc/a\0b"], "the absolute path of a file"),
         ("mode", ["", "u=rw", "9999", "0600\n", "60", "0240"], "Use a quoted octal string, such as '0640'"),
-        ("mode", [True, None, 6.0, 0, 1, -1, 640, 0o240, 0o10600], "Use a quoted octal string, such as '0640'"),
+        ("mode", [True, None, 6.0], "Use a quoted octal string, such as '0640'"),
+        # YAML reads an unquoted 400 as a decimal number, which has the octal digits 0620.
+        ("mode", [400, 440, 444, 600, 640, 644, 660], r"mode \d{3} .* number, which is \d{4} in octal. Quote the mode"),
+        ("mode", [0, 1, -1, 0o40, 0o240, 0o755, 0o4640, 0o10600], "Quote the mode"),
         ("owner", ["-R", "+0"], "^owner '[-+].' must be a name or a number"),
         ("group", ["a b", "root:wheel"], "^group .* must be a name or a number"),
     ],
