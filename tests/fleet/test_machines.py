@@ -83,13 +83,14 @@ def test_agents_report_under_their_own_clients_until_they_are_retired(controller
 
 # Systemd settings of an agent that ends soon after its start.
 ENDS = "ExecStart=\nExecStart=/bin/sh -c 'sleep 0.4; exit {code}'\nRestart={restart}"
+# An agent can rewrite its file within 5 s after its start, so the test makes the file newer.
+LATER = f"touch -d '6 seconds' {CONFIG}"
 REPAIRED = {
     "web-1": (f"systemctl kill -s KILL {SERVICE}", "agent_stopped"),
     # The unit is fixed, but systemd waits an hour until the next start.
     "web-2": (f"systemctl restart {SERVICE}; sleep 1; rm -rf {UNIT}.d; systemctl daemon-reload", "agent_stopped"),
     "db-1": (f"systemctl disable {SERVICE}", "agent_disabled"),
-    # The file is changed 0.1 s after the start of the agent.
-    "db-2": (f"systemctl restart {SERVICE}; sleep 0.1; touch {CONFIG}", "restart_pending"),
+    "db-2": (f"systemctl restart {SERVICE}; {LATER}", "restart_pending"),
 }
 
 
@@ -101,6 +102,7 @@ def test_an_agent_that_does_not_run_is_found_and_started(controller: Controller)
     # This run skips the restart, so a restart is pending, as after a killed run.
     controller.hosts["db-1"].write("old\n")
     controller.succeed(ROLLOUT, "--limit", "db-1", "--skip-tags", "monitor_agent_service")
+    controller.hosts["db-1"].run(LATER)
     states = {name: [state] for name, (_command, state) in REPAIRED.items()}
     assert audit(controller) == {**states, "db-1": ["restart_pending", "agent_disabled"]}
     for options in (["--check"], []):

@@ -118,6 +118,9 @@ _CRASHES = _RUNS._replace(restarts=1, now=159)
     [
         (_RUNS, "active", "", "state enabled"),
         (_RUNS._replace(changed=100.5), "active", "restart", "state enabled"),
+        # An agent can rewrite its file when it starts.
+        (_RUNS._replace(same=True, changed=105), "active", "", "state enabled"),
+        (_RUNS._replace(same=True, changed=105.1), "active", "restart", "state enabled"),
         (_RUNS._replace(service="inactive", changed=101), "inactive", "state", "enabled"),
         (_RUNS._replace(service="failed"), "failed", "state", "enabled"),
         (_RUNS._replace(service="activating"), "activating", "state", "state enabled"),
