@@ -47,6 +47,15 @@ def test_a_file_is_written_changed_and_removed(action: ActionModule, tmp_path: P
     again = _run(action)
     assert (again["changed"], again["differs"], again["key_owner"]) == (False, [], "own")
     assert "diff" not in again and _KEY not in str([result, again])
+    # A file with carriage returns has the key of the host, but an agent would read another key.
+    for text in (f"api_key={_KEY}\r\n", f"api_key={_KEY}\r"):
+        path.write_bytes(text.encode())
+        result = _run(action)
+        assert (result["differs"], result["key_owner"], path.read_bytes()) == (
+            ["content"],
+            "own",
+            f"api_key={_KEY}\n".encode(),
+        )
     path.chmod(0o640)
     assert _run(action)["permissions"] == {"mode": {"found": "0640", "expected": "0600"}}
     action._task.args |= {"state": "absent"}

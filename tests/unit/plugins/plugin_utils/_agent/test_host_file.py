@@ -295,6 +295,9 @@ _PARSED = HostFile("file", changed=77, user=("root", "0"), group=("wheel", "0"),
         (_FILE, _PARSED),
         (f"kind|link\nstat|1:9|9|x|9|x|777|1|1\n{_FILE}acl|rw-\nsame|y\n", _PARSED._replace(mode=0o660, same=True)),
         (f"{_FILE}text|\nkey\n\n", _PARSED._replace(text="key\n\n")),
+        # Only a terminal adds carriage returns. The text of a file keeps its own.
+        (f"{_FILE}text|\nkey\r\n", _PARSED._replace(text="key\r\n")),
+        (f"{_FILE}text|\nkey\r\n\n".replace("\n", "\r\n"), _PARSED._replace(text="key\r\n\n")),
         (f"{_FILE}text|\n{'x' * (LARGEST_FILE + 1)}", _PARSED),
         # Invalid facts are ignored.
         (_FILE.replace("|77|", "|x|"), HostFile("file")),
