@@ -23,7 +23,7 @@ import pytest
 
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import host_file
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import Desired
-from ansible_collections.monitor.cloud.tests.support.checks import tally
+from ansible_collections.monitor.cloud.tests.support.checks import SOAK, tally
 from ansible_collections.monitor.cloud.tests.support.host_files import run_script, stub_tools
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("dash"), reason="needs dash and root")
@@ -38,13 +38,16 @@ SECRET = "what only root may ever read\n"
 LEFTOVER = f".{NAME}.aB3dE6"
 
 REPLACED, REMOVED, NEW = "a file is replaced", "a file is removed", "a file is new"
+# The directory is sticky and belongs to root, and the user replaces a subdirectory.
+STICKY, CREATED = "a file is below a sticky directory", "a directory is created below a sticky directory"
 # Each decoy is a symbolic link, a file or a directory that the user puts in the place of another file. A "trap" is an
 # empty directory in which the user also replaces new files of root.
 _NAMED = [("name", decoy) for decoy in ("own directory", "victims", "link")]
 _ENTRY = [("entry", decoy) for decoy in ("link", "own", "victims", "own directory", "trap")]
 _LINKS = {"link": "secret", "victims": ""}
 # Columns: the path that the user replaces, the decoy. "entry" is the temporary directory of the script.
-CASES = {REPLACED: [*_ENTRY, *_NAMED], REMOVED: _NAMED, NEW: _NAMED}
+_PARENT = [("parent", "victims")]
+CASES = {REPLACED: [*_ENTRY, *_NAMED], REMOVED: _NAMED, NEW: _NAMED, STICKY: _PARENT, CREATED: _PARENT}
 
 
 @contextlib.contextmanager
@@ -73,7 +76,10 @@ class Ground:
     def __init__(self, root: Path, situation: str) -> None:
         self.root, self.safe, self.victim = root, root / "safe", root / "safe" / "victim"
         self.directory = root / "directory"
-        self.path = self.directory / NAME
+        self.parent = self.directory / "parent" if situation in (STICKY, CREATED) else self.directory
+        self.path = self.parent / NAME
+        if situation == CREATED:
+            self.path = self.parent / "missing" / NAME
         for directory in (self.safe, self.victim, self.directory):
             directory.mkdir(mode=0o700 if directory == self.victim else 0o755)
         # The script sets another group and mode, so the test notices if the script changes a victim.
@@ -82,8 +88,11 @@ class Ground:
             os.chown(file, 0, 4)
         (self.directory / LEFTOVER).mkdir()
         os.utime(self.directory / LEFTOVER, (0, 0))
-        os.chown(self.directory, USER, USER)
-        if situation != NEW:
+        if situation in (STICKY, CREATED):
+            self.directory.chmod(0o1777)
+        else:
+            os.chown(self.directory, USER, USER)
+        if situation in (REPLACED, REMOVED):
             # If fs.protected_hardlinks is 0, a user can make a hard link to a file of root.
             _write(self.safe / "linked", OLD)
             os.link(self.safe / "linked", self.path)
@@ -154,7 +163,7 @@ class Attacker:
             self._open_all(directory)
             hidden = (path for path in _inside(directory) if path.name[0] == "." and path.name != LEFTOVER)
             self._entry = self._entry or next(hidden, None)
-            target = self._entry if self._trial.target == "entry" else self._ground.path
+            target = {"entry": self._entry, "parent": self._ground.parent}.get(self._trial.target, self._ground.path)
             if target and self.stops in (first, first + self._trial.turns):
                 _exchange(self._decoy, target)
             if self._trial.decoy == "trap" and self.stops >= first > 0:
@@ -211,6 +220,8 @@ class Trial:
             content = None if self.situation == REMOVED else KEY.encode()
             desired = Desired(str(ground.path), content, "root", "daemon", 0o640)
             script = host_file.change_script(desired, new=self.situation == NEW)
+            if self.target == "parent":
+                script = script.replace("main <", "e=/\nmain <")
             done = run_with_stops(script, ground.root, attacker)
             written = not host_file.problem_of(done)
             return ground.losses(attacker.loot(), written=written), written, attacker
@@ -221,6 +232,9 @@ def run_with_stops(script: str, root: Path, attacker: Attacker) -> host_file.Com
     stop, go = root / "stop", root / "go"
     for path in (stop, go):
         os.mkfifo(path, 0o600)
+    if not SOAK:
+        # Most commands of a script are in this function, so a short run has no stops there.
+        script = script.replace("unsafe() {", "unsafe() {\nset +x")
     script = script.replace("main <", f"PS4='${{e:+$(echo > {stop}; read -r v < {go})}}'; set -x\nmain <")
     with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as output:
         given.write(script.encode())
@@ -247,11 +261,15 @@ def run_with_stops(script: str, root: Path, attacker: Attacker) -> host_file.Com
 @pytest.mark.parametrize("situation", CASES)
 def test_the_writer_is_safe_in_hostile_directories(situation: str) -> None:
     """Try each attack at each change of the directory. Half of the attacks end after one command."""
-    changes = Trial(situation, *CASES[situation][0]).run()[2].changes
+    first = Trial(situation, *CASES[situation][0]).run()[2]
+    moments, turns = first.changes, (0, 1)
+    if CASES[situation] == _PARENT:
+        # The script enters the subdirectory some commands after it has checked the subdirectory.
+        moments, turns = list(range(1, first.stops)), (1, 2, 3, 4)
     trials = [
-        Trial(situation, *case, moment, (number + moment) % 2)
+        Trial(situation, *case, moment, turns[(number + moment) % len(turns)])
         for number, case in enumerate(CASES[situation])
-        for moment in changes
+        for moment in moments
     ]
     results = {trial: trial.run() for trial in trials}
     tally(faults=len(results), runs=len(results))

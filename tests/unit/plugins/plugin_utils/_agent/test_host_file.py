@@ -18,6 +18,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import host_f
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.host_file import BEGUN, HostFile
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import LARGEST_FILE, Desired
 from ansible_collections.monitor.cloud.tests.support.host_files import (
+    DASH,
     NAME,
     SHELLS,
     change,
@@ -31,8 +32,8 @@ from ansible_collections.monitor.cloud.tests.support.host_files import (
 _USER: dict[str, Any] = {"owner": str(os.geteuid()), "group": str(os.getegid())}
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
-_TOOLS = ["cat", "chmod", "chown", "cut", "date", "env", "find", "grep", "head", "id", "ls", "mkdir", "mktemp", "mv"]
-_TOOLS += ["pwd", "rm", "rmdir", "sed", "stat", "wc"]
+_TOOLS = ["cat", "chmod", "chown", "cut", "env", "find", "grep", "head", "id", "ls", "mkdir", "mktemp", "mv"]
+_TOOLS += ["pwd", "readlink", "rm", "rmdir", "sed", "stat", "wc"]
 # BSD tools reject options of GNU tools, and BSD wc prints spaces before a number.
 _BSD = {
     "stat": '[ "$1" = -f ] || exit 1; f=$(printf %s "$2" | sed \'s/%Mp%03Lp/0%a/; s/%z/%s/; s/%Su/%U/; s/%Sg/%G/; '
@@ -243,6 +244,44 @@ def test_directories_that_other_users_can_change_are_refused(tmp_path: Path) -> 
                 assert change(each, data).partition(" (exit")[0].replace(str(link), str(base)) == expected
                 assert not refused or sorted(directory.iterdir()) == before
     assert "can change" in change(base / "new" / "agent.conf") and not (base / "new").exists()
+
+
+# For each command that makes the path {}: the directory or link that is refused, or None. Links lead to the directory
+# "safe". The directory "sticky" is like /tmp. The directory "home" and everything of the user 4242 is unsafe.
+LINKS: dict[str, str | None] = {
+    "ln -s safe agent": None,
+    "ln -s $PWD/sticky/../safe agent": None,
+    "ln -s ../safe sticky/agent; ln -s sticky/agent agent": None,
+    "ln -s ../safe sticky/agent; chown -h 4242 sticky/agent; ln -s $PWD/sticky/agent agent": "sticky/agent",
+    "ln -s ../safe sticky/agent; chown -h 4242 sticky/agent; ln -s sticky agent; n=agent/agent": "sticky/agent",
+    "ln -s ../safe sticky/a; chown -h 4242 sticky/a; ln -s sticky/b agent; ln -s a/../safe sticky/b": "sticky/a",
+    "mkdir sticky/agent; chown 4242 sticky/agent; ln -s sticky/agent agent": "sticky/agent/",
+    "ln -s ../safe home/link; ln -s home/link agent": "home/",
+    "ln -s home/../safe agent": "home/",
+    # In a directory of root that is not sticky, the owner of a link cannot replace the link.
+    "ln -s safe agent; chown -h 4242 agent": None,
+}
+
+
+@as_root
+@pytest.mark.parametrize("number", range(len(LINKS)), ids=LINKS)
+def test_links_that_other_users_can_change_are_refused(tmp_path: Path, number: int) -> None:
+    """Each case uses dash and one other shell."""
+    prepare, refused = list(LINKS.items())[number]
+    base = tmp_path / "base"
+    for name, mode, owner in (("safe", 0o755, 0), ("sticky", 0o1777, 0), ("home", 0o755, 4242)):
+        (base / name).mkdir(parents=True)
+        (base / name).chmod(mode)
+        os.chown(base / name, owner, owner)
+    done = subprocess.run(["sh", "-c", f'n=agent; {prepare}; echo "$n"'], cwd=base, check=True, capture_output=True)
+    path = base / done.stdout.decode().strip() / "agent.conf"
+    expected = f"users other than root can change {base}/{refused}" if refused else ""
+    for shell in (DASH, list(SHELLS.values())[number % len(SHELLS)]):
+        if shutil.which(shell[0]):
+            assert inspect(path, shell=shell).problem == expected
+            for data in (b"new", None):
+                assert change(path, data, shell).partition(" (exit")[0] == expected
+                assert (base / "safe" / "agent.conf").exists() is (data is not None and not refused)
 
 
 NEITHER = "the path is neither a file nor a symbolic link"
