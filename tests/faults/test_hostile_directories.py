@@ -38,6 +38,8 @@ SECRET = "what only root may ever read\n"
 LEFTOVER = f".{NAME}.aB3dE6"
 
 REPLACED, REMOVED, NEW = "a file is replaced", "a file is removed", "a file is new"
+# The directory is sticky. The old file belongs to the user, and has an ACL for the user.
+SHARED = "a file of the user is replaced"
 # The directory is sticky and belongs to root, and the user replaces a subdirectory.
 STICKY, CREATED = "a file is below a sticky directory", "a directory is created below a sticky directory"
 # Each decoy is a symbolic link, a file or a directory that the user puts in the place of another file. A "trap" is an
@@ -47,7 +49,7 @@ _ENTRY = [("entry", decoy) for decoy in ("link", "own", "victims", "own director
 _LINKS = {"link": "secret", "victims": ""}
 # Columns: the path that the user replaces, the decoy. "entry" is the temporary directory of the script.
 _PARENT = [("parent", "victims")]
-CASES = {REPLACED: [*_ENTRY, *_NAMED], REMOVED: _NAMED, NEW: _NAMED, STICKY: _PARENT, CREATED: _PARENT}
+CASES = {REPLACED: [*_ENTRY, *_NAMED], REMOVED: _NAMED, NEW: _NAMED, SHARED: _NAMED, STICKY: _PARENT, CREATED: _PARENT}
 
 
 @contextlib.contextmanager
@@ -70,12 +72,19 @@ def _write(path: Path, content: str) -> None:
     path.chmod(0o600)
 
 
+def _allow(path: Path, *options: str) -> None:
+    """Let the user read a file, or with the option -d all new files of a directory."""
+    if shutil.which("setfacl"):
+        subprocess.run(["setfacl", *options, "-m", f"u:{USER}:rw", path], check=False, capture_output=True)
+
+
 class Ground:
     """A directory of the user, and files ("victims") that only root may read and change."""
 
     def __init__(self, root: Path, situation: str) -> None:
         self.root, self.safe, self.victim = root, root / "safe", root / "safe" / "victim"
         self.directory = root / "directory"
+        self._shared = situation == SHARED
         self.parent = self.directory / "parent" if situation in (STICKY, CREATED) else self.directory
         self.path = self.parent / NAME
         if situation == CREATED:
@@ -88,10 +97,16 @@ class Ground:
             os.chown(file, 0, 4)
         (self.directory / LEFTOVER).mkdir()
         os.utime(self.directory / LEFTOVER, (0, 0))
-        if situation in (STICKY, CREATED):
+        if situation in (SHARED, STICKY, CREATED):
             self.directory.chmod(0o1777)
         else:
             os.chown(self.directory, USER, USER)
+            _allow(self.directory, "-d")
+        if situation == SHARED:
+            _write(self.path, OLD)
+            _allow(self.path)
+            for path in (self.path, self.directory / LEFTOVER):
+                os.chown(path, USER, USER)
         if situation in (REPLACED, REMOVED):
             # If fs.protected_hardlinks is 0, a user can make a hard link to a file of root.
             _write(self.safe / "linked", OLD)
@@ -108,7 +123,8 @@ class Ground:
     def losses(self, loot: str, *, written: bool) -> set[str]:
         after, before = self._state(), self._before
         lost = {f"{name} was changed" for name in before | after if before.get(name) != after.get(name)}
-        lost |= {f"the user read {content}" for content in (SECRET, KEY, OLD) if content in loot}
+        private = (SECRET, KEY) if self._shared else (SECRET, KEY, OLD)
+        lost |= {f"the user read {content}" for content in private if content in loot}
         if not (self.directory / LEFTOVER).is_dir():
             lost.add("root removed a directory of the user")
         if written and self.path.is_dir() and not self.path.is_symlink():

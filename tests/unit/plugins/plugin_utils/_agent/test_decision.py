@@ -37,6 +37,7 @@ _DESIRED = Desired("/etc/agent", _TEXT.encode())
         (_SAME, {"owner": "agent", "group": "4"}, ["owner", "group"], [["root", "agent"], ["wheel", "4"]]),
         (_CHANGED._replace(mode=0o644), {"owner": ""}, ["content", "mode"], [["0644", "0600"]]),
         (HostFile("missing"), {"owner": "agent"}, ["content"], []),
+        (_SAME._replace(others=("user:a:r--", "group:b:r--")), {}, ["acl"], [["user:a:r--, group:b:r--", "none"]]),
         # A file replaces a symbolic link, even if the target of the link has the desired content.
         (HostFile("link", text=_TEXT), {"owner": "agent"}, ["content", "type"], []),
     ],

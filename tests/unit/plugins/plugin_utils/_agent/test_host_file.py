@@ -100,10 +100,43 @@ def test_a_replacement_keeps_acl_and_selinux_label(tmp_path: Path) -> None:
         assert (change(path, mode=mode), inspect(path, mode=mode).mode) == ("", mode)
         entries = subprocess.run(["getfacl", "-cE", path], check=True, capture_output=True, text=True).stdout.split()
         assert entries == ["user::rw-", "user:4343:r--", f"group::{group}", "mask::r--", "other::---"]
-    # A user who can change the directory could have set the ACL, so the ACL is not kept.
-    if os.geteuid() == 0:
-        path.parent.chmod(0o777)
-        assert change(path) == "" and "+" not in subprocess.check_output(["ls", "-l", path], text=True).split()[0]
+        assert inspect(path, mode=mode).others == ()
+
+
+# Columns: mode and owner of the directory, owner of the old file, desired owner. Another user could have set the ACL.
+ACLS = [
+    (0o755, 0, 4242, None),
+    (0o755, 0, 4242, "4242"),
+    (0o1777, 0, 4242, None),
+    (0o777, 0, 0, None),
+    (0o755, 4242, 0, None),
+]
+
+
+@as_root
+@pytest.mark.parametrize(("mode", "directory", "file", "desired"), ACLS)
+def test_an_acl_that_another_user_could_set_is_a_difference(
+    tmp_path: Path, mode: int, directory: int, file: int, desired: str | None
+) -> None:
+    skip_without("setfacl")
+    path, options = old_file(tmp_path), {"owner": desired, "mode": 0o640}
+    if subprocess.run(["setfacl", "-m", "u:4343:rw,g:4344:r", path], check=False, capture_output=True).returncode:
+        pytest.skip("there are no ACLs")
+    if directory:
+        # A new file gets the default ACL of its directory.
+        subprocess.run(["setfacl", "-d", "-m", "u:4343:rw", path.parent], check=True)
+    os.chown(path, file, file)
+    os.chown(path.parent, directory, directory)
+    path.parent.chmod(mode)
+    assert inspect(path, **options).others == ("user:4343:rw-", "group:4344:r--")
+    assert change(path, **options) == ""
+    assert (inspect(path, **options).others, inspect(path, **options).mode) == ((), 0o640)
+    assert "+" not in subprocess.check_output(["ls", "-l", path], text=True).split()[0]
+    log = tmp_path / "log"
+    tools = stub_tools(tmp_path / "tools", chcon=f'echo "$*" >> {log}')
+    os.chown(path, file, file)
+    script = host_file.change_script(Desired(str(path), b"new")).replace("/sys/fs/selinux/enforce", str(tmp_path))
+    assert host_file.problem_of(run_script(script, tools=tools)) == "" and log.exists() is (file == 0)
 
 
 # For each tool that fails: the command that replaces the tool, and the message.
@@ -332,6 +365,8 @@ _PARSED = HostFile("file", changed=77, user=("root", "0"), group=("wheel", "0"),
         (f"{BEGUN}\r\nkind|missing\r\nproblem|x\x1b[2J y\r\nunknown|y\r\n",
          HostFile("missing", unknown_owner="y", problem="x [2J y")),
         (_FILE, _PARSED),
+        (f"{_FILE}others|user:a\x1bb:r--\nothers|group:4:r--\ntext|\nothers|x\n",
+         _PARSED._replace(others=("user:a b:r--", "group:4:r--"), text="others|x\n")),
         (f"kind|link\nstat|1:9|9|x|9|x|777|1|1\n{_FILE}acl|rw-\nsame|y\n", _PARSED._replace(mode=0o660, same=True)),
         (f"{_FILE}text|\nkey\n\n", _PARSED._replace(text="key\n\n")),
         # Only a terminal adds carriage returns. The text of a file keeps its own.

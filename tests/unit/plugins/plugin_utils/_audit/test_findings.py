@@ -27,6 +27,7 @@ _LOOP: dict[str, Any] = {"service": "agent", "service_state": "activating", "ser
     [
         (_web(), "ok", ""),
         (_web(differs=["mode"]), "wrong_permissions", "mode 0644 instead of 0600."),
+        (_web(differs=["acl"]), "wrong_permissions", "Not as expected: acl user:app:r-- instead of none."),
         (_web(differs=["type"]), "outdated", "but the path is a symbolic link instead of a file."),
         (_web(differs=["content", "mode"]), "outdated wrong_permissions", "differs. Not as expected: mode"),
         (_web(service_differs=["restart"]), "restart_pending", "The agent was not restarted since its"),
