@@ -38,6 +38,7 @@ SECRET = "what only root may ever read\n"
 LEFTOVER = f".{NAME}.aB3dE6"
 
 REPLACED, REMOVED, NEW = "a file is replaced", "a file is removed", "a file is new"
+READ = "a file is read"
 # The directory is sticky. The old file belongs to the user, and has an ACL for the user.
 SHARED = "a file of the user is replaced"
 # The directory is sticky and belongs to root, and the user replaces a subdirectory.
@@ -48,8 +49,17 @@ _NAMED = [("name", decoy) for decoy in ("own directory", "victims", "link")]
 _ENTRY = [("entry", decoy) for decoy in ("link", "own", "victims", "own directory", "trap")]
 _LINKS = {"link": "secret", "victims": ""}
 # Columns: the path that the user replaces, the decoy. "entry" is the temporary directory of the script.
+_READ = [("name", decoy) for decoy in ("link", "hard link")]
 _PARENT = [("parent", "victims")]
-CASES = {REPLACED: [*_ENTRY, *_NAMED], REMOVED: _NAMED, NEW: _NAMED, SHARED: _NAMED, STICKY: _PARENT, CREATED: _PARENT}
+CASES = {
+    REPLACED: [*_ENTRY, *_NAMED],
+    REMOVED: _NAMED,
+    NEW: _NAMED,
+    SHARED: _NAMED,
+    STICKY: _PARENT,
+    CREATED: _PARENT,
+    READ: _READ,
+}
 
 
 @contextlib.contextmanager
@@ -107,6 +117,9 @@ class Ground:
             _allow(self.path)
             for path in (self.path, self.directory / LEFTOVER):
                 os.chown(path, USER, USER)
+        if situation == READ:
+            _write(self.path, "the text of the user\n")
+            os.chown(self.path, USER, USER)
         if situation in (REPLACED, REMOVED):
             # If fs.protected_hardlinks is 0, a user can make a hard link to a file of root.
             _write(self.safe / "linked", OLD)
@@ -152,6 +165,11 @@ class Attacker:
     def _make(self, path: Path, kind: str) -> None:
         if kind in _LINKS:
             path.symlink_to(self._ground.victim / _LINKS[kind])
+        elif kind == "hard link":
+            # The user can make this link if fs.protected_hardlinks is 0.
+            os.seteuid(0)
+            os.link(self._ground.victim / "secret", path)
+            os.seteuid(USER)
         elif kind == "own":
             path.touch()
         else:
@@ -236,11 +254,17 @@ class Trial:
             content = None if self.situation == REMOVED else KEY.encode()
             desired = Desired(str(ground.path), content, "root", "daemon", 0o640)
             script = host_file.change_script(desired, new=self.situation == NEW)
+            if self.situation == READ:
+                script = host_file.inspect_script(desired)
             if self.target == "parent":
                 script = script.replace("main <", "e=/\nmain <")
             done = run_with_stops(script, ground.root, attacker)
             written = not host_file.problem_of(done)
-            return ground.losses(attacker.loot(), written=written), written, attacker
+            lost = ground.losses(attacker.loot(), written=written)
+            if self.situation == READ:
+                lost |= {"the text of another file was read"} if SECRET in done.stdout else set()
+                written = "the text of the user" in done.stdout
+            return lost, written, attacker
 
 
 def run_with_stops(script: str, root: Path, attacker: Attacker) -> host_file.Completed:
@@ -279,7 +303,7 @@ def test_the_writer_is_safe_in_hostile_directories(situation: str) -> None:
     """Try each attack at each change of the directory. Half of the attacks end after one command."""
     first = Trial(situation, *CASES[situation][0]).run()[2]
     moments, turns = first.changes, (0, 1)
-    if CASES[situation] == _PARENT:
+    if situation in (STICKY, CREATED, READ):
         # The script enters the subdirectory some commands after it has checked the subdirectory.
         moments, turns = list(range(1, first.stops)), (1, 2, 3, 4)
     trials = [

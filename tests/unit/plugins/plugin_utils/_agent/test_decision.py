@@ -72,6 +72,7 @@ def test_the_key_of_a_file_that_is_as_desired_or_missing() -> None:
     assert decision.key_owner(_SAME, _CLIENT, "", "") == KeyOwner("own", "web1", fingerprint(_OWN))
     for kind in ("missing", "link"):
         assert decision.key_owner(HostFile(kind), _CLIENT, "", "") == KeyOwner("no_file")
+    assert decision.key_owner(HostFile("link", unread=True), _CLIENT, "", "") == KeyOwner("unverifiable")
 
 
 @pytest.mark.parametrize(

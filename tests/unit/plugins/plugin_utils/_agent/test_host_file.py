@@ -37,7 +37,7 @@ _TOOLS += ["pwd", "readlink", "rm", "rmdir", "sed", "stat", "wc"]
 # BSD tools reject options of GNU tools, and BSD wc prints spaces before a number.
 _BSD = {
     "stat": '[ "$1" = -f ] || exit 1; f=$(printf %s "$2" | sed \'s/%Mp%03Lp/0%a/; s/%z/%s/; s/%Su/%U/; s/%Sg/%G/; '
-    's/%m/%Y/\'); shift 2; exec /usr/bin/stat -c "$f" "$@"',
+    's/%m/%Y/; s/%l/%h/\'); shift 2; [ $# -gt 0 ] || set -- -L -- -; exec /usr/bin/stat -c "$f" "$@"',
     "wc": "printf '     '; exec /usr/bin/wc \"$@\"",
     "find": 'POSIXLY_CORRECT=1 exec /usr/bin/find "$@"',
 }
@@ -317,6 +317,43 @@ def test_links_that_other_users_can_change_are_refused(tmp_path: Path, number: i
                 assert (base / "safe" / "agent.conf").exists() is (data is not None and not refused)
 
 
+# Columns: owner of the directory of the file, a command that makes the file, the text that is read, whether there is a
+# link that is not read. Another user could make a link to any file of root.
+TEXTS: dict[str, tuple[int, str, str | None, bool]] = {
+    "a file": (0, "echo x > agent.conf", "x\n", False),
+    "a hard link": (0, "ln ../root agent.conf", "x\n", False),
+    "a link": (0, "ln -s ../root agent.conf", "x\n", False),
+    "a file in a directory of another user": (4242, "echo x > agent.conf", "x\n", False),
+    "a hard link in a directory of another user": (4242, "ln ../root agent.conf", None, False),
+    "a link in a directory of another user": (4242, "ln -s ../root agent.conf", None, True),
+    "a dangling link in a directory of another user": (4242, "ln -s ../nowhere agent.conf", None, False),
+}
+
+
+@as_root
+@pytest.mark.parametrize("shell", SHELLS)
+def test_other_files_of_root_are_not_read(tmp_path: Path, shell: str) -> None:
+    skip_without(*SHELLS[shell][:1])
+    for number, (case, (owner, command, text, unread)) in enumerate(TEXTS.items()):
+        base = tmp_path / f"{number}"
+        (base / "conf").mkdir(parents=True)
+        (base / "root").write_text("x\n")
+        subprocess.run(["sh", "-c", command], cwd=base / "conf", check=True)
+        os.chown(base / "conf", owner, owner)
+        file = inspect(base / "conf" / "agent.conf", b"new", SHELLS[shell])
+        assert (file.text, file.unread) == (text, unread), case
+        # The digest of another file is not compared either.
+        assert inspect(base / "conf" / "agent.conf", b"x\n", SHELLS[shell]).same is (
+            text is not None and file.kind == "file"
+        )
+    # If users can change a parent directory, the directory itself can be a link to a directory of root.
+    base.chmod(0o777)
+    assert inspect(tmp_path / "0" / "conf" / "agent.conf", b"new", SHELLS[shell]).text == "x\n"
+    (tmp_path / "0").chmod(0o777)
+    assert inspect(tmp_path / "0" / "conf" / "agent.conf", b"new", SHELLS[shell]).text is None
+    assert inspect(tmp_path / "0" / "conf" / "agent.conf", b"x\n", SHELLS[shell]).same
+
+
 NEITHER = "the path is neither a file nor a symbolic link"
 # For each command that creates the path {}: the expected kind, problem and text.
 KINDS: dict[str, tuple[str, str, str | None]] = {
@@ -353,7 +390,9 @@ def test_directories_of_killed_runs_are_removed_when_they_are_old(tmp_path: Path
     assert {*path.parent.iterdir()} == {path, young, other}
 
 
-_FILE = f"{BEGUN}\nkind|file\nboot|b\npath|/a\nstat|1:2|0|root|0|wheel|755|1|4096\nstat|1:9|0|root|0|wheel|600|77|5\n"
+_FILE = (
+    f"{BEGUN}\nkind|file\nboot|b\npath|/a\nstat|1:2|0|root|0|wheel|755|1|9|4096\nstat|1:9|0|root|0|wheel|600|77|1|5\n"
+)
 _PARSED = HostFile("file", changed=77, user=("root", "0"), group=("wheel", "0"), mode=0o600)
 
 
@@ -367,7 +406,8 @@ _PARSED = HostFile("file", changed=77, user=("root", "0"), group=("wheel", "0"),
         (_FILE, _PARSED),
         (f"{_FILE}others|user:a\x1bb:r--\nothers|group:4:r--\ntext|\nothers|x\n",
          _PARSED._replace(others=("user:a b:r--", "group:4:r--"), text="others|x\n")),
-        (f"kind|link\nstat|1:9|9|x|9|x|777|1|1\n{_FILE}acl|rw-\nsame|y\n", _PARSED._replace(mode=0o660, same=True)),
+        (f"kind|link\nstat|1:9|9|x|9|x|777|1|1|1\n{_FILE}acl|rw-\nsame|y\n", _PARSED._replace(mode=0o660, same=True)),
+        (f"{BEGUN}\nkind|link\nunread|y\n", HostFile("link", unread=True)),
         (f"{_FILE}text|\nkey\n\n", _PARSED._replace(text="key\n\n")),
         # Only a terminal adds carriage returns. The text of a file keeps its own.
         (f"{_FILE}text|\nkey\r\n", _PARSED._replace(text="key\r\n")),
