@@ -300,12 +300,14 @@ def run_with_stops(script: str, root: Path, attacker: Attacker) -> host_file.Com
 
 @pytest.mark.parametrize("situation", CASES)
 def test_the_writer_is_safe_in_hostile_directories(situation: str) -> None:
-    """Try each attack at each change of the directory. Half of the attacks end after one command."""
+    """Try each attack at each change of the directory, or at each stop. Attacks end after some commands, or never."""
     first = Trial(situation, *CASES[situation][0]).run()[2]
-    moments, turns = first.changes, (0, 1)
+    moments = first.changes
+    turns = [0, 1]
     if situation in (STICKY, CREATED, READ):
-        # The script enters the subdirectory some commands after it has checked the subdirectory.
-        moments, turns = list(range(1, first.stops)), (1, 2, 3, 4)
+        # The script enters the subdirectory, or reads the file, some commands after the check.
+        moments = list(range(1, first.stops))
+        turns = [1, 2, 3, 4]
     trials = [
         Trial(situation, *case, moment, turns[(number + moment) % len(turns)])
         for number, case in enumerate(CASES[situation])

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
+import os
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,18 @@ def test_a_file_is_written_changed_and_removed(action: ActionModule, tmp_path: P
     removed = _run(action)
     assert (removed["changed"], removed["differs"], removed["diff"]["after"]) == (True, ["client", "content"], {})
     assert not path.exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+@pytest.mark.parametrize("check_mode", [True, False])
+def test_a_refused_directory_is_named_with_its_repair(action: ActionModule, tmp_path: Path, check_mode: bool) -> None:
+    parent = tmp_path / "agent"
+    (parent / "conf").mkdir(parents=True)
+    os.chown(parent, 1, 1)
+    action._task.args |= {"path": f"{parent}/conf/agent.conf"}
+    message = _run(action, check_mode)["msg"]
+    assert f"can change {parent}/: run chown root {parent}/ on the host, or use become_user: daemon" in message
+    assert list((parent / "conf").iterdir()) == []
 
 
 @pytest.mark.parametrize(

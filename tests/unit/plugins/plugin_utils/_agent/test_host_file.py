@@ -119,7 +119,8 @@ def test_an_acl_that_another_user_could_set_is_a_difference(
     tmp_path: Path, mode: int, directory: int, file: int, desired: str | None
 ) -> None:
     skip_without("setfacl")
-    path, options = old_file(tmp_path), {"owner": desired, "mode": 0o640}
+    path = old_file(tmp_path)
+    options: dict[str, Any] = {"owner": desired, "mode": 0o640}
     if subprocess.run(["setfacl", "-m", "u:4343:rw,g:4344:r", path], check=False, capture_output=True).returncode:
         pytest.skip("there are no ACLs")
     if directory:
@@ -139,21 +140,26 @@ def test_an_acl_that_another_user_could_set_is_a_difference(
     assert host_file.problem_of(run_script(script, tools=tools)) == "" and log.exists() is (file == 0)
 
 
-# For each tool that fails: the command that replaces the tool, and the message.
-FAILURES = {
-    "mktemp": ('echo "mktemp: read-only" >&2; exit 1', "mktemp: read-only (exit code 1)."),
-    "chown": ('echo "chown: unknown user" >&2; exit 1', "chown: unknown user (exit code 1)."),
-    "chmod": ("exit 1", "exit code 1"),
-    "mv": ("exit 1", "exit code 1"),
-    "wc": ("echo 1", "the file is incomplete: check the free space"),
-}
+# Columns: the tool that fails, the command that replaces the tool, the message.
+FAILURES = [
+    ("mktemp", 'echo "mktemp: read-only" >&2; exit 1', "mktemp: read-only (exit code 1)."),
+    ("chown", 'echo "chown: unknown user" >&2; exit 1', "chown: unknown user (exit code 1)."),
+    ("chmod", "exit 1", "exit code 1"),
+    ("mv", "exit 1", "exit code 1"),
+    ("wc", "echo 1", "the file is incomplete: check the free space"),
+]
+if os.geteuid() == 0:
+    # With the option root_squash of NFS, a new directory of root belongs to another user.
+    _SQUASH = 'd=$(/usr/bin/mktemp "$@"); chown 4242 "$d"; echo "$d"'
+    FAILURES.append(
+        ("mktemp", _SQUASH, "new files in {}/ belong to another user, as on NFS with root_squash: choose another path")
+    )
 
 
-@pytest.mark.parametrize("tool", FAILURES)
-def test_a_change_that_fails_changes_nothing(tmp_path: Path, tool: str) -> None:
-    path, (stub, message) = old_file(tmp_path), FAILURES[tool]
-    tools = stub_tools(tmp_path / "tools", **{tool: stub})
-    assert message in change(path, tools=tools, owner="0")
+@pytest.mark.parametrize(("tool", "stub", "message"), FAILURES)
+def test_a_change_that_fails_changes_nothing(tmp_path: Path, tool: str, stub: str, message: str) -> None:
+    path, tools = old_file(tmp_path), stub_tools(tmp_path / "tools", **{tool: stub})
+    assert message.format(path.parent) in change(path, tools=tools, owner="0")
     assert (os.listdir(path.parent), path.read_text()) == (["agent.conf"], "old")
 
 
@@ -259,17 +265,21 @@ def test_directories_that_other_users_can_change_are_refused(tmp_path: Path) -> 
     directory.mkdir(parents=True)
     link = tmp_path / "link"
     link.symlink_to(base)
-    for prepare, refused in (
-        ("chown 1:1 agent", None),
-        ("chmod 777 agent", None),
-        ("chmod 1777 .", directory),
-        ("chown 0:0 agent; chmod 755 agent", None),
-        ("chmod 777 .", base),
-        ("chmod 775 .", base),
-        ("chmod 755 .; chown 1:1 .", base),
+    owner = "run chown root {} on the host, or use become_user: daemon"
+    others = "run chmod go-w {} on the host"
+    for prepare, refused, cure in (
+        ("chown 1:1 agent", None, ""),
+        ("chmod 777 agent", None, ""),
+        ("chmod 1777 .", directory, owner),
+        ("chown 4242 agent", directory, "run chown root {} on the host"),
+        ("chown 0 agent", directory, others),
+        ("chmod 755 agent", None, ""),
+        ("chmod 777 .", base, others),
+        ("chmod 775 .", base, others),
+        ("chmod 755 .; chown 1:1 .", base, owner),
     ):
         subprocess.run(["sh", "-c", prepare], cwd=base, check=True)
-        expected = f"users other than root can change {refused}/" if refused else ""
+        expected = f"users other than root can change {refused}/: {cure.format(f'{refused}/')}" if refused else ""
         for each in (path, link / "agent" / "agent.conf"):
             assert inspect(each).problem.replace(str(link), str(base)) == expected
             for data in (b"new", None):
@@ -311,9 +321,9 @@ def test_links_that_other_users_can_change_are_refused(tmp_path: Path, number: i
     expected = f"users other than root can change {base}/{refused}" if refused else ""
     for shell in (DASH, list(SHELLS.values())[number % len(SHELLS)]):
         if shutil.which(shell[0]):
-            assert inspect(path, shell=shell).problem == expected
+            assert inspect(path, shell=shell).problem.partition(": run ch")[0] == expected
             for data in (b"new", None):
-                assert change(path, data, shell).partition(" (exit")[0] == expected
+                assert change(path, data, shell).partition(" (exit")[0].partition(": run ch")[0] == expected
                 assert (base / "safe" / "agent.conf").exists() is (data is not None and not refused)
 
 
@@ -379,15 +389,46 @@ def test_what_is_not_a_file(tmp_path: Path, prepare: str, expected: tuple[str, s
         assert (change(path), path.read_text(), change(path, None)) == ("", "new", "")
 
 
-def test_directories_of_killed_runs_are_removed_when_they_are_old(tmp_path: Path) -> None:
-    path = old_file(tmp_path)
-    old, young, other = (path.parent / name for name in (".agent.conf.aB3dE6", ".agent.conf.gH1jK2", ".agent.conf.d"))
-    for directory, age in ((old, 200_000), (young, 10), (other, 200_000)):
+@pytest.mark.parametrize("name", ["agent.conf", "a*b", "a\\b", "[a]?", NAME])
+def test_directories_of_killed_runs_are_removed_when_they_are_old(tmp_path: Path, name: str) -> None:
+    path = old_file(tmp_path).with_name(name)
+    old, young, other, similar = (
+        path.parent / each for each in (f".{name}.aB3dE6", f".{name}.gH1jK2", f".{name}.d", ".aXb.aB3dE6")
+    )
+    for directory, age in ((old, 200_000), (young, 10), (other, 200_000), (similar, 200_000)):
         directory.mkdir()
-        (directory / "agent.conf").write_text("key")
+        (directory / name).write_text("key")
         os.utime(directory, (time.time() - age,) * 2)
     assert change(path) == ""
-    assert {*path.parent.iterdir()} == {path, young, other}
+    assert {*path.parent.iterdir()} == {path, path.with_name("agent.conf"), young, other, similar}
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_no_directory_is_left_after_the_limit_for_the_size_of_files(tmp_path: Path, shell: str) -> None:
+    """The signal XFSZ would end the shell before the shell removes its directory."""
+    skip_without(*SHELLS[shell][:1])
+    path = old_file(tmp_path)
+    limited = ["sh", "-c", 'ulimit -f 0; exec "$0" "$@"', *SHELLS[shell]]
+    message = change(path, shell=limited)
+    # ksh93 writes the output of commands into files, so ksh93 ends earlier.
+    assert "Exceeded file size" in message if shell == "ksh93" else "the file is incomplete: check the free" in message
+    assert (os.listdir(path.parent), path.read_text()) == (["agent.conf"], "old")
+
+
+@as_root
+@pytest.mark.parametrize("shell", [name for name in SHELLS if name != "busybox"])  # In busybox, root can always write.
+def test_check_mode_predicts_a_directory_that_root_can_not_change(tmp_path: Path, shell: str) -> None:
+    """With the option root_squash of NFS, root has no more rights than other users."""
+    skip_without(*SHELLS[shell][:1])
+    path = old_file(tmp_path)
+    os.chown(path.parent, 1, 1)
+    for directory in (path.parent, *path.parents[1:-2]):
+        directory.chmod(directory.stat().st_mode | 0o055)
+    path.parent.chmod(0o755)
+    squashed = ["setpriv", "--bounding-set=-dac_override,-dac_read_search,-chown,-fowner", *SHELLS[shell]]
+    problem = f"this user can't write in {path.parent}/: use become_user: daemon"
+    assert inspect(path, shell=squashed).problem == problem
+    assert change(path, shell=squashed) != "" and os.listdir(path.parent) == ["agent.conf"]
 
 
 _FILE = (
