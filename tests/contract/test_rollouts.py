@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,29 @@ def test_no_control_character_of_a_label_reaches_a_terminal(emulator: Emulator, 
             run = controller.succeed(playbook, "--diff", *options, ANSIBLE_CALLBACK_RESULT_FORMAT="yaml")
             assert not set(run.output) & {"\u202e", "\u200b"} and r"\u202e1" in run.output, run.output
         assert [client["label"] for client in emulator.clients()] == [label]
+
+
+_LABELS = ("mine\u202e\x9b1", "old\u202e\x9b1")
+
+
+def test_no_control_character_of_a_label_reaches_a_terminal_after_an_error(emulator: Emulator, tmp_path: Path) -> None:
+    """The host carries the key of another client. At -v, core prints the results of all tasks."""
+    controller = Local(tmp_path, emulator, "web-1")
+    controller.host_vars["web-1"]["monitor_agent_label"] = _LABELS[1]
+    controller.monitor()
+    controller.host_vars["web-1"]["monitor_agent_label"] = _LABELS[0]
+    runs = [controller.run(ROLLOUT, *options) for options in ([], ["-v"], ["-v", "--check"])]
+    assert all(run.code == 2 and r"carries the key of client 'old\\u202e\\x9b1'" in run.output for run in runs)
+    runs.append(controller.succeed("monitor.cloud.audit", "-vvv"))
+    runs.append(controller.succeed("monitor.cloud.adopt", "-v", "--diff"))
+    assert [client["label"] for client in emulator.clients()] == [_LABELS[0]]
+    runs.append(controller.succeed(ROLLOUT, "-vvv"))
+    emulator.fault(kind="status", status=400, operation="create_client", times=-1)
+    labels = json.dumps([_LABELS[1]])
+    create = controller.tasks(f"- monitor.cloud.monitor_clients: {{labels: {labels}}}")
+    runs.append(controller.run(create))
+    assert runs[-1].code == 2
+    assert [number for number, run in enumerate(runs) if set(run.output) & {"\u202e", "\x9b"}] == []
 
 
 @pytest.mark.parametrize(
