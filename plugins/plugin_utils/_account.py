@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Read the account for the inventory plugin and the lookup plugin, which have their own connection options."""
+"""Read the account for inventory plugins, which have their own connection options."""
 
 from __future__ import annotations
 

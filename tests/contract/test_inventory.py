@@ -151,17 +151,3 @@ def test_errors_of_options(inventory: Inventory, options: dict[str, str], expect
     inventory.environment = {"MONITOR_BASE_URL": ""} if "base_url" in options else {}
     code, output = inventory.run(**options)
     assert code != 0 and expected in " ".join(output.split()), output
-
-
-def test_the_lookup_returns_clients_without_keys_and_reads_the_account_once(inventory: Inventory) -> None:
-    clients = "{{ query('monitor.cloud.client', 'web-2', 'web-9', 'web-1') }}"
-    test = "lookup('monitor.cloud.client', 'web-1').id == 1 and lookup('monitor.cloud.client', 'web-9') == {}"
-    tasks = [{"ansible.builtin.debug": {"msg": clients}, "when": test}]
-    play = inventory.directory / "play.yml"
-    play.write_text(yaml.safe_dump([{"hosts": "localhost", "gather_facts": False, "tasks": tasks}]), encoding="utf-8")
-    run = inventory.controller.run(str(play), "-vvv")
-    [event] = run.events
-    assert (run.code, run.calls()) == (0, ["list_clients"]), run.output
-    assert [client.get("label") for client in event.result["msg"]] == ["web-2", None, "web-1"]
-    assert {*event.result["msg"][0]} == {*_SHOWN, "key_fingerprint", "keys_masked"}
-    assert found_in(run.output + str(run.events), plain_secrets(inventory.emulator)) == []
