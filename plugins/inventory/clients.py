@@ -60,8 +60,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._module import CONNE
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError
 from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import CLIENT
 from ansible_collections.monitor.cloud.plugins.plugin_utils._account import connection_params, read_clients
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.render import as_data
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.sealed_keys import plain
+from ansible_collections.monitor.cloud.plugins.plugin_utils._core import as_data, plain
 
 _ENDINGS = (".monitor_clients.yml", ".monitor_clients.yaml")
 # Names of core groups and of the controller. A host with such a name would replace the group or the controller.

@@ -58,10 +58,10 @@ def test_a_file_is_written_changed_and_removed(action: ActionModule, tmp_path: P
             f"api_key={_KEY}\n".encode(),
         )
     path.chmod(0o640)
-    assert _run(action)["permissions"] == {"mode": {"found": "0640", "expected": "0600"}}
+    assert _run(action)["differs"] == ["mode"]
     action._task.args |= {"state": "absent"}
     removed = _run(action)
-    assert (removed["changed"], removed["differs"], removed["diff"]["after"]) == (True, ["client", "content"], {})
+    assert (removed["changed"], removed["differs"], removed["diff"]["after"]) == (True, ["content"], {})
     assert not path.exists()
 
 

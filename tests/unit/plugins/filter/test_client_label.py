@@ -18,14 +18,6 @@ def _hostvars(**labels: Any) -> dict[str, Any]:
     return {**hosts, "localhost": {"monitor_agent_label": "database", **groups}}
 
 
-def _inspected(labels: dict[str, str], **given: Any) -> dict[str, Any]:
-    """Return hostvars: the inventory sets the labels ``given``, and results of agent_config contain ``labels``."""
-    hostvars = _hostvars(**given)
-    for host, label in labels.items():
-        hostvars[host]["inspected"] = {"label": label, "state": "absent" if label == "gone" else "present"}
-    return hostvars
-
-
 _INVENTORY = _hostvars(web1=None, web2=None, **{"db.1": "database"}, x="")
 
 
@@ -41,11 +33,8 @@ _INVENTORY = _hostvars(web1=None, web2=None, **{"db.1": "database"}, x="")
         ("client_labels", [["web1"], _hostvars(web1=None, w="web1")], "have the same label 'web1'"),
         # Hosts outside the list may share a label.
         ("client_labels", [["web1"], _hostvars(web1=None, a="same", b="same")], {"web1": "web1"}),
-        ("client_labels", [["web1"], _inspected({"web1": "own"}, web1=None), "inspected"], {"web1": "own"}),
-        ("client_labels", [["a", "b"], _inspected({"b": "own"}, a="own", b=None), "inspected"], "the same label"),
-        # An earlier play removed the client of host a, so another host can use the label.
-        ("client_labels", [["web1"], _inspected({"a": "gone"}, web1="gone", a=None), "inspected"], {"web1": "gone"}),
-        ("client_labels", [["web1"], _inspected({}, web1="own", a=83), "inspected"], {"web1": "own"}),
+        ("client_labels", [[], {}], {}),
+        ("client_labels", [["web1"], _hostvars(web1=83)], "The label 83 of host web1 is not text"),
         ("client_label", [{"label": "web1"}], "takes the name of a host as text. Put a number in quotes.$"),
     ],
 )
@@ -58,12 +47,9 @@ def test_filters(name: str, arguments: list[Any], expected: Any) -> None:
         assert run(*arguments) == expected
 
 
-def test_one_warning_names_the_first_host_with_another_label_than_in_the_inventory(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_one_warning_names_the_hosts_whose_labels_are_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     warnings: list[str] = []
     monkeypatch.setattr(Display, "warning", lambda _self, text: warnings.append(text))
-    hostvars = _inspected({"a": "a-2d711642", "b": "of-b", "c": "of-c"}, a="a-2d711642", b=None, c="old")
-    FilterModule().filters()["client_labels"](["a", "b", "c"], hostvars, "inspected")
-    [warning] = warnings
-    assert "In this run b has another monitor_agent_label" in warning
+    labels = FilterModule().filters()["client_labels"](["web1"], _hostvars(web1=None, a=83, b=["x"]))
+    assert labels == {"web1": "web1"}
+    assert warnings == ["Labels are unknown, because variables of these hosts cannot be read: a, b."]

@@ -8,7 +8,7 @@ import pytest
 from ansible.errors import AnsibleConnectionFailure
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import HostAction, Result, documented
+from ansible_collections.monitor.cloud.plugins.plugin_utils._host.base import HostAction, Result, documented
 from ansible_collections.monitor.cloud.tests.unit.plugins.stub import CLIENTS, action_of
 
 KEY = CLIENTS[0]["api_key"]

@@ -8,8 +8,8 @@ import pytest
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import fingerprint
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import Registered, registered_client
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.sealed_keys import seal
+from ansible_collections.monitor.cloud.plugins.plugin_utils._host.client import Registered, registered_client
+from ansible_collections.monitor.cloud.plugins.plugin_utils._sealed import seal
 
 _KEY = "0A1B2C3D-4E5F-6071-8293A4B5C6D7E8F9"
 _CODE = "DDDD2C3D-4E5F-6071-8293A4B5C6D7E8F9"

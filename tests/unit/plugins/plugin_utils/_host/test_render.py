@@ -12,9 +12,9 @@ import pytest
 
 from ansible_collections.monitor.cloud.plugins.action.agent_config import ActionModule
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import Registered
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import SENTINELS
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.render import Rendered
+from ansible_collections.monitor.cloud.plugins.plugin_utils._host.client import Registered
+from ansible_collections.monitor.cloud.plugins.plugin_utils._host.key_detection import SENTINELS
+from ansible_collections.monitor.cloud.plugins.plugin_utils._host.render import Rendered
 from ansible_collections.monitor.cloud.tests.unit.plugins.stub import action_of
 
 _KEY, _CODE = "0A1B2C3D-4E5F-6071-8293A4B5C6D7E8F9", "deadbeef0123456789deadbeef0123456789abcd"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import (
+from ansible_collections.monitor.cloud.plugins.plugin_utils._host.options import (
     LARGEST_FILE,
     Desired,
     desired_file,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.terminal import for_terminal
+from ansible_collections.monitor.cloud.plugins.plugin_utils._terminal import for_terminal
 
 _QUIET = {"_ansible_verbose_override": True}
 

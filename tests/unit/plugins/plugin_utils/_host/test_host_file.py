@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import host_file
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.host_file import BEGUN, HostFile
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import LARGEST_FILE, Desired
+from ansible_collections.monitor.cloud.plugins.plugin_utils._host import host_file
+from ansible_collections.monitor.cloud.plugins.plugin_utils._host.host_file import BEGUN, HostFile
+from ansible_collections.monitor.cloud.plugins.plugin_utils._host.options import LARGEST_FILE, Desired
 from ansible_collections.monitor.cloud.tests.support.host_files import (
     DASH,
     NAME,

@@ -2,19 +2,16 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-import contextlib
-import re
 from typing import Any
 
 import pytest
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import fingerprint
-from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import decision
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import Registered
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.host_file import HostFile
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import SENTINELS, KeyOwner
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import Desired
+from ansible_collections.monitor.cloud.plugins.plugin_utils._host import comparison
+from ansible_collections.monitor.cloud.plugins.plugin_utils._host.client import Registered
+from ansible_collections.monitor.cloud.plugins.plugin_utils._host.host_file import HostFile
+from ansible_collections.monitor.cloud.plugins.plugin_utils._host.key_detection import SENTINELS, KeyOwner
+from ansible_collections.monitor.cloud.plugins.plugin_utils._host.options import Desired
 
 _OWN = "0A1B2C3D-4E5F-6071-8293A4B5C6D7E8F9"
 _OTHER = "FFFF2C3D-4E5F-6071-8293A4B5C6D7E8F9"
@@ -44,8 +41,8 @@ _DESIRED = Desired("/etc/agent", _TEXT.encode())
 )
 def test_differences(actual: HostFile, fields: dict[str, Any], names: list[str], permissions: list[list[str]]) -> None:
     desired = _DESIRED._replace(**fields)
-    assert decision.differences(actual, desired) == names
-    assert [[*pair.values()] for pair in decision.permissions(actual, desired).values()] == permissions
+    assert comparison.differences(actual, desired) == names
+    assert [[*pair.values()] for pair in comparison.permissions(actual, desired).values()] == permissions
 
 
 @pytest.mark.parametrize(
@@ -61,18 +58,18 @@ def test_differences(actual: HostFile, fields: dict[str, Any], names: list[str],
 )
 def test_the_owner_of_the_key_in_the_file(text: str | None, state: str, label: str | None, masked: str) -> None:
     actual = _CHANGED._replace(text=text)
-    key = decision.key_owner(actual, _CLIENT, _TEXT, _PATTERN)
+    key = comparison.key_owner(actual, _CLIENT, _TEXT, _PATTERN)
     assert (key.state, key.label) == (state, label)
-    assert decision.key_owner(actual, _MASKED, _PATTERN.replace("0000", "2222"), _PATTERN).state == masked
+    assert comparison.key_owner(actual, _MASKED, _PATTERN.replace("0000", "2222"), _PATTERN).state == masked
     # A task that removes the file has no template.
-    assert decision.key_owner(actual, _CLIENT, "", "").state in (state, "no_key")
+    assert comparison.key_owner(actual, _CLIENT, "", "").state in (state, "no_key")
 
 
 def test_the_key_of_a_file_that_is_as_desired_or_missing() -> None:
-    assert decision.key_owner(_SAME, _CLIENT, "", "") == KeyOwner("own", "web1", fingerprint(_OWN))
+    assert comparison.key_owner(_SAME, _CLIENT, "", "") == KeyOwner("own", "web1", fingerprint(_OWN))
     for kind in ("missing", "link"):
-        assert decision.key_owner(HostFile(kind), _CLIENT, "", "") == KeyOwner("no_file")
-    assert decision.key_owner(HostFile("link", unread=True), _CLIENT, "", "") == KeyOwner("unverifiable")
+        assert comparison.key_owner(HostFile(kind), _CLIENT, "", "") == KeyOwner("no_file")
+    assert comparison.key_owner(HostFile("link", unread=True), _CLIENT, "", "") == KeyOwner("unverifiable")
 
 
 @pytest.mark.parametrize(
@@ -85,7 +82,7 @@ def test_the_key_of_a_file_that_is_as_desired_or_missing() -> None:
     ],
 )
 def test_a_key_that_a_template_transforms(pattern: str, text: str, actual: str, state: str) -> None:
-    assert decision.key_owner(_CHANGED._replace(text=actual), _CLIENT, text, pattern).state == state
+    assert comparison.key_owner(_CHANGED._replace(text=actual), _CLIENT, text, pattern).state == state
 
 
 _BEFORE = {"kind": "file", "mode": "0640", "key_of": "no_key"}
@@ -105,10 +102,10 @@ _OPEN = _SAME._replace(mode=0o640)
 def test_a_diff_shows_no_content(
     actual: HostFile, client: Registered | None, before: dict[str, str], after: dict[str, str]
 ) -> None:
-    shown = decision.diff(actual, _DESIRED, KeyOwner("no_key"), client)
+    shown = comparison.diff(actual, _DESIRED, KeyOwner("no_key"), client)
     assert shown == {"before": before, "after": after, **dict.fromkeys(("before_header", "after_header"), "/etc/agent")}
     for key, known in ((KeyOwner("unverifiable"), None), (KeyOwner("other", "a\u202eb"), "a\\u202eb")):
-        assert decision.diff(_OPEN, _DESIRED, key, client)["before"].get("key_of") == known
+        assert comparison.diff(_OPEN, _DESIRED, key, client)["before"].get("key_of") == known
 
 
 _RUNS = HostFile("file", changed=100, service="active", service_enabled="enabled", started=100, now=1000)
@@ -116,52 +113,24 @@ _CRASHES = _RUNS._replace(restarts=1, now=159)
 
 
 @pytest.mark.parametrize(
-    ("actual", "state", "needs", "to_stop"),
+    ("actual", "state", "is_outdated"),
     [
-        (_RUNS, "active", "", "state enabled"),
-        (_RUNS._replace(changed=100.5), "active", "restart", "state enabled"),
+        (_RUNS, "active", False),
+        (_RUNS._replace(changed=100.5), "active", True),
         # An agent can rewrite its file when it starts.
-        (_RUNS._replace(same=True, changed=105), "active", "", "state enabled"),
-        (_RUNS._replace(same=True, changed=105.1), "active", "restart", "state enabled"),
-        (_RUNS._replace(service="inactive", changed=101), "inactive", "state", "enabled"),
-        (_RUNS._replace(service="failed"), "failed", "state", "enabled"),
-        (_RUNS._replace(service="activating"), "activating", "state", "state enabled"),
-        (_CRASHES, "activating", "state", "state enabled"),
-        (_CRASHES._replace(now=160), "active", "", "state enabled"),
-        (_CRASHES._replace(restarts=0), "active", "", "state enabled"),
-        (_RUNS._replace(service_enabled="disabled"), "active", "enabled", "state"),
-        (_RUNS._replace(service_enabled="masked"), "masked", "state", ""),
-        (HostFile("file", service_missing=True), "missing", "state", ""),
-        (HostFile("file", changed=5), None, "", ""),
+        (_RUNS._replace(same=True, changed=105), "active", False),
+        (_RUNS._replace(same=True, changed=105.1), "active", True),
+        (_RUNS._replace(service="inactive", changed=101), "inactive", True),
+        (_RUNS._replace(service="failed"), "failed", False),
+        (_RUNS._replace(service="activating"), "activating", False),
+        (_CRASHES, "activating", False),
+        (_CRASHES._replace(now=160), "active", False),
+        (_CRASHES._replace(restarts=0), "active", False),
+        (_RUNS._replace(service_enabled="masked"), "masked", False),
+        (HostFile("file", service_missing=True), "missing", False),
+        (HostFile("file", changed=5), None, False),
     ],
 )
-def test_the_changes_of_a_service(actual: HostFile, state: str | None, needs: str, to_stop: str) -> None:
-    assert decision.service_state(actual) == state
-    assert decision.service(actual, present=True, started=True, enabled=True) == needs.split()
-    not_required = decision.service(actual, present=True, started=False, enabled=False)
-    assert not_required == [name for name in needs.split() if name == "restart"]
-    assert decision.service(actual, present=False, started=False, enabled=False) == to_stop.split()
-
-
-@pytest.mark.parametrize(
-    ("pattern", "owner", "unknown", "whose"),
-    [
-        ("old.*", None, [], ""),
-        ("old.*", "web2", [], "web2"),
-        ("old.*", None, ["db"], "db"),
-        ("web.*", None, [], "another user"),
-    ],
-)
-def test_clients_of_other_hosts_are_neither_deleted_nor_left_without_a_host(
-    pattern: str, owner: str | None, unknown: list[str], whose: str
-) -> None:
-    key = KeyOwner("other", "old1")
-    refused = pytest.raises(
-        InputError, match=f"key of client 'old1'. This client may belong to {whose}. Nothing was removed"
-    )
-    with refused if whose else contextlib.nullcontext():
-        decision.check_removal("web1", key, pattern, owner, unknown)
-    hint = " (but the labels of these hosts are unknown: 'db')" if unknown else ""
-    refused = pytest.raises(InputError, match=re.escape(f"No host of the inventory has this label{hint}, and"))
-    with contextlib.nullcontext() if owner else refused:
-        decision.check_owner("web1", "web1", key, owner, unknown)
+def test_the_state_of_a_service(actual: HostFile, state: str | None, is_outdated: bool) -> None:
+    assert comparison.service_state(actual) == state
+    assert comparison.is_outdated(actual) is is_outdated

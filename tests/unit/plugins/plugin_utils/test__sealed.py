@@ -5,7 +5,8 @@
 import pytest
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.sealed_keys import plain, seal, unseal, without_null
+from ansible_collections.monitor.cloud.plugins.plugin_utils._core import plain, without_null
+from ansible_collections.monitor.cloud.plugins.plugin_utils._sealed import seal, unseal
 
 _KEY = "0A1B2C3D-4E5F-6071-8293A4B5C6D7E8F9"
 _CLIENT = {"id": 1, "label": "web1", "api_key": _KEY, "install_code": "D" * 36, "more": f"sh {_KEY}"}
