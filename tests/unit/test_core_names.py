@@ -3,9 +3,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
 import ast
+import dataclasses
 
 import pytest
 
+from ansible_collections.monitor.cloud.plugins.plugin_utils._fleet.decide import HostChange
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
 # Private names of classes of ansible-core that plugins may use.
@@ -20,6 +22,8 @@ ALLOWED = {
 OTHERS = {"_fields", "_replace", "_raw"}
 # Plugins assign only these attributes of other objects. The first two belong to objects of ansible-core.
 ASSIGNED = {"self._task.args", "context.no_log", "problem.text", "PrivateAction._last"}
+# decide.py fills its own object.
+ASSIGNED |= {f"change.{field.name}" for field in dataclasses.fields(HostChange)}
 FORBIDDEN = {"_getframe", "CLIARGS", "_variable_manager", "_warns", "setattr", "vars"}
 CONTROLLER = ("action", "filter", "inventory", "lookup", "plugin_utils")
 

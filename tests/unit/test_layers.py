@@ -18,7 +18,7 @@ LAYERS = (
     ("module_utils",),
     ("modules",),
     ("plugin_utils",),
-    ("action", "doc_fragments", "filter", "inventory", "lookup"),
+    ("action", "doc_fragments", "filter", "inventory"),
 )
 # For each name: the only file that may import the name.
 SINGLE = {
