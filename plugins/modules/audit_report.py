@@ -12,17 +12,18 @@ module: audit_report
 short_description: Report which hosts are monitored, and which keys they use
 version_added: 1.0.0
 description:
-  - Evaluates the registered results of M(monitor.cloud.monitor_client_info), and of M(monitor.cloud.agent_config) in
-    check mode. Shows a table, and writes the report as JSON, JUnit XML, HTML and metrics if requested.
-  - With O(audits), evaluates the audits of other runs. The report combines the hosts of these audits with the present
-    account and the present inventory.
+  - Reads the registered results of M(monitor.cloud.monitor_client_info) and M(monitor.cloud.agent_info). Shows a table,
+    and writes the report as JSON, JUnit XML, HTML and metrics if requested.
+  - The states of the hosts come from the same decision that M(monitor.cloud.fleet_changes) makes for a rollout.
+  - With O(audits) or O(audits_variables), the facts of the hosts come from the audits of other runs. The report
+    combines these facts with the present account and the present inventory.
   - Runs on the controller, once for all hosts of the play. Sends no requests, connects to no host, changes nothing.
   - The entry points C(audit) and C(report) of the role P(monitor.cloud.monitor_agent#role) run all tasks of an audit.
 extends_documentation_fragment: [monitor.cloud._shared, monitor.cloud._shared.info, monitor.cloud._shared.account]
 options:
-  config:
-    description: Name of the variable in which each host has the result of a M(monitor.cloud.agent_config) task in check
-      mode. Required, unless O(audits) or O(audits_variables) is given.
+  inspected:
+    description: Name of the variable in which each host has the result of a M(monitor.cloud.agent_info) task. Required,
+      unless O(audits) or O(audits_variables) is given. Cannot be used with O(audits) or O(audits_variables).
     type: str
   audits:
     description:
@@ -31,6 +32,7 @@ options:
         without another audit. The report also lists hosts that an audit contains, but the inventory does not.
       - A host without an audit is V(unreachable). The report determines the owner of each key again, because clients
         may have been renamed or deleted after the audit.
+      - All audits must have the C(schema_version) of this version of the collection.
     type: list
     elements: str
   audits_variables:
@@ -49,16 +51,17 @@ options:
     description: Name of the variable with the result of a M(monitor.cloud.monitor_subscription_info) task.
     type: str
   orphan_pattern:
-    description: Regular expression for labels of orphans. A client is an orphan if no host of the inventory has its
-      label, and the expression matches the whole label.
+    description:
+      - Regular expression for labels of orphans. A client is an orphan if no host of the inventory has its label, no
+        inspected host carries its key, and the expression matches the whole label.
+      - If the client of a renamed host does not match, the report does not propose to adopt this client.
     type: str
     default: .*
   adopt:
     description:
       - Whether to show which renamed hosts can keep their clients, instead of the report. A host keeps the client whose
-        key is in its configuration. RV(renames) lists the clients of renamed hosts. No file is written.
-      - If the label of any host of the inventory is not known, the task fails, because the client of this host would
-        count as a client without a host.
+        key is in its configuration.
+      - Shows only hosts of the batch, writes no file, and returns neither RV(drift) nor RV(report).
     type: bool
     default: false
   json: {description: Path on the controller for the report as JSON., type: str}
@@ -80,15 +83,16 @@ options:
       - Name of the artifact that passes the report to later jobs, as M(ansible.builtin.set_stats) does. The artifact
         contains no key.
       - Cannot be used with O(fail_on_drift), because Ansible discards the artifact of a failed task.
-      - With O(config) and O(artifact), the report proposes neither adopt nor prune, because the run may have only a
+      - With O(inspected) and O(artifact), the report proposes neither adopt nor prune, because the run may have only a
         slice of the inventory.
     type: str
   fail_on_drift:
-    description: Whether to fail after the report if RV(drift) is true.
+    description: Whether to fail after the report was written if RV(drift) is true.
     type: bool
     default: false
 seealso:
-  - module: monitor.cloud.agent_config
+  - module: monitor.cloud.agent_info
+  - module: monitor.cloud.fleet_changes
   - module: monitor.cloud.monitor_clients
 """
 
@@ -102,19 +106,18 @@ EXAMPLES = r"""
 
 # Write the template agent.conf.j2 into the directory templates beside the playbook.
 - name: Inspect each host
-  monitor.cloud.agent_config:
+  monitor.cloud.agent_info:
     path: /etc/monitor/agent.conf
     template: agent.conf.j2
     registration: account
-  check_mode: true
   ignore_unreachable: true
-  register: config
-  failed_when: false
+  register: inspected
+  ignore_errors: true
 
 - name: Show and write the report
   monitor.cloud.audit_report:
     account: account
-    config: config
+    inspected: inspected
     html: audit.html
     json: audits/web.json
     metrics: audit.prom
@@ -132,26 +135,18 @@ RETURN = r"""
 drift:
   description:
     - Whether a host has another state than V(ok), an orphan exists, or a joined audit is stale.
-    - If the token cannot read any key, a host whose only state is V(unverifiable) because of its key does not count as
-      drift.
+    - A host does not count as drift if its only state is V(unverifiable), the token can read no key of the account, and
+      the file of the host has a key.
+    - A host counts as drift if it is V(unverifiable) for another reason, such as an undefined variable, an unreadable
+      file or a failed inspection.
   returned: success, or failure because of drift, once the last host was inspected
   type: bool
 report:
   description:
     - The report, as in the file O(json). C(docs/audit.schema.json) in the collection describes its members.
     - The C(state) of a host is the first of its C(states). The order of the states is V(unreachable), V(foreign_key),
-      V(unknown_key), V(shared_key), V(not_registered), V(not_configured), V(unverifiable), V(outdated),
+      V(unknown_key), V(shared_key), V(other_label), V(not_registered), V(not_configured), V(unverifiable), V(outdated),
       V(restart_pending), V(agent_stopped), V(agent_disabled), V(wrong_permissions) and V(ok).
-  returned: success, once the last host was inspected
-  type: dict
-renames:
-  description:
-    - New label by old label, for each client that can get the label of its renamed host. The option C(renames) of
-      M(monitor.cloud.monitor_clients) takes this value.
-    - A client is not returned if several hosts have its key, if it belongs to another host of the inventory that must
-      be monitored, or if another client has the new label.
-    - If names moved from host to host, such as web-1 to web-2 and web-2 to web-3, only web-2 is returned.
-      Rename this client, then run the audit again for the next client.
   returned: success, once the last host was inspected
   type: dict
 files:

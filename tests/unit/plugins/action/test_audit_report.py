@@ -13,7 +13,7 @@ from ansible.utils.display import Display
 from ansible_collections.monitor.cloud.plugins.action.audit_report import ActionModule
 from ansible_collections.monitor.cloud.tests.unit.plugins.stub import OWN, RENAMED, action_of, fleet
 
-OPTIONS = {"account": "account", "config": "audit"}
+OPTIONS = {"account": "account", "inspected": "audit"}
 
 
 def run(**options: Any) -> Any:
@@ -57,6 +57,18 @@ def test_an_audit_of_a_part_of_the_inventory_does_not_propose_adopt(
     assert expected in shown[-1]
 
 
+def test_adopt_shows_the_batch_and_writes_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    shown: list[str] = []
+    monkeypatch.setattr(Display, "display", lambda self, text: shown.append(text))
+    variables = fleet(web=RENAMED, db=OWN)
+    variables["ansible_play_batch"] = ["web"]
+    path = tmp_path / "audit.json"
+    options = {**OPTIONS, "adopt": True, "json": str(path)}
+    done = action_of(ActionModule, options, variables).run(task_vars=variables)
+    assert done == {"changed": False} and not path.exists()
+    assert "Client 'old' gets the label 'web'.\nHosts to adopt: 1 of 1." in shown[-1]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -64,6 +76,8 @@ def test_an_audit_of_a_part_of_the_inventory_does_not_propose_adopt(
         ({"json": "/dev/null"}, "could not be written to /dev/null"),
         ({"account": "missing"}, "account must be the name of a variable"),
         ({"account": "{{ x }}"}, "account must be the name of a variable"),
+        ({"audits": ["a.json"]}, "parameters are mutually exclusive: inspected|audits"),
+        ({"changes": "changes"}, "Unsupported parameters"),
     ],
 )
 def test_options_that_are_refused(options: dict[str, Any], message: str) -> None:

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import files
+from ansible_collections.monitor.cloud.plugins.plugin_utils._report import files
 
-AUDIT: dict[str, Any] = {"schema_version": 2, "generated_at": "2026-01-02T03:04:05Z", "hosts": []}
+AUDIT: dict[str, Any] = {"schema_version": 3, "generated_at": "2026-01-02T03:04:05Z", "hosts": []}
 TEXT = json.dumps(AUDIT)
 
 

@@ -17,8 +17,8 @@ from collections.abc import Mapping, Sequence
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import matching
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.sealed_keys import plain
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.slices import Slice, parse
+from ansible_collections.monitor.cloud.plugins.plugin_utils._core import plain
+from ansible_collections.monitor.cloud.plugins.plugin_utils._fleet.slices import Slice, parse
 
 # The limit in bytes is ten times the size of an audit of 10,000 hosts.
 _LARGEST_AUDIT = 2**26

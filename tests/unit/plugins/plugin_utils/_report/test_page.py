@@ -11,12 +11,30 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Host, Report
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.remedies import steps
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.reports import as_html
+from ansible_collections.monitor.cloud.plugins.plugin_utils._fleet.facts import Host
+from ansible_collections.monitor.cloud.plugins.plugin_utils._report.findings import Report
+from ansible_collections.monitor.cloud.plugins.plugin_utils._report.remedies import steps
+from ansible_collections.monitor.cloud.plugins.plugin_utils._report.reports import as_html
 from ansible_collections.monitor.cloud.tests.support.audits import TIERS, account, inspected, report, unreachable
 from ansible_collections.monitor.cloud.tests.tools.picture import CHROMIUM, OPTIONS
 
+# Words of table heads, commands and states that the page shows on several lines.
+BROKEN = """() => {
+    const broken = [];
+    for (const element of document.querySelectorAll("thead th, pre code, td:nth-child(2)")) {
+        const texts = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+        while (texts.nextNode()) {
+            for (const word of texts.currentNode.data.matchAll(/\\S+/g)) {
+                const range = document.createRange();
+                range.setStart(texts.currentNode, word.index);
+                range.setEnd(texts.currentNode, word.index + word[0].length);
+                const lines = new Set([...range.getClientRects()].map(part => Math.round(part.top)));
+                if (lines.size > 1) broken.push(word[0]);
+            }
+        }
+    }
+    return broken;
+}"""
 SHOWN = "rows => rows.filter(row => row.offsetParent).map(row => row.cells[0].firstChild.textContent)"
 ADDRESS = "https://monitor.example.com/v4"
 Opener = Callable[..., Page]
@@ -67,7 +85,7 @@ def small() -> Report:
         inspected("edited", differs=["content"]),
         inspected("masked", "unverifiable"),
     ]
-    return report(hosts, account([*(host.host for host in hosts if host.host != "db"), "retired"], plan=TIERS[0]))
+    return report(hosts, account([*(host.name for host in hosts if host.name != "db"), "retired"], plan=TIERS[0]))
 
 
 def shown(page: Page) -> list[str]:
@@ -91,7 +109,9 @@ def test_hosts_are_filtered(opened: Opener) -> None:
 
 def test_without_scripts(opened: Opener) -> None:
     page = opened(small(), java_script_enabled=False)
-    assert "ansible-playbook monitor.cloud.rollout --limit clone\n" in page.locator("main").inner_text()
+    assert (
+        "ansible-playbook monitor.cloud.rollout --limit clone,db,edited,web-10\n" in page.locator("main").inner_text()
+    )
     assert page.locator("#ok + details li").all_inner_texts() == ["web-2"]
 
 
@@ -105,3 +125,11 @@ def test_light_and_dark_wide_and_narrow_are_accessible(opened: Opener, scheme: s
     # Test a command of more than 2,000 characters.
     page = opened(report([unreachable("x" * 2000)], account([])), width, color_scheme=scheme, bypass_csp=True)
     assert Axe().run(page).response["violations"] == []
+
+
+def test_no_head_and_no_command_breaks_inside_a_word(opened: Opener) -> None:
+    hosts = [inspected(f"web-{number}.eu-central.example.com", differs=["mode"]) for number in range(4)]
+    page = opened(report(hosts, account([host.name for host in hosts])), 400)
+    assert page.evaluate(BROKEN) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+    assert "web-0.eu-central.example.com," in page.locator("pre").inner_text()

@@ -15,9 +15,11 @@ import prometheus_client.parser
 import pytest
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.plan import cost
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import reports
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import STATES, Host, Report, facts_of
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.reports import as_html, as_json, as_junit
+from ansible_collections.monitor.cloud.plugins.plugin_utils._fleet.facts import Host
+from ansible_collections.monitor.cloud.plugins.plugin_utils._fleet.slices import Joined
+from ansible_collections.monitor.cloud.plugins.plugin_utils._report import reports
+from ansible_collections.monitor.cloud.plugins.plugin_utils._report.findings import STATES, Report
+from ansible_collections.monitor.cloud.plugins.plugin_utils._report.reports import as_html, as_json, as_junit
 from ansible_collections.monitor.cloud.tests.support import audits
 from ansible_collections.monitor.cloud.tests.support.audits import TIERS, account, every_state, inspected, report
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
@@ -32,7 +34,7 @@ NAMES = ['a"b', "a\\b", "a\nb", "a\\nb", "a\rb", "a\u2028b", "a\udc80b", "a\\udc
 def joined() -> Report:
     times = {"a.json": "2026-01-01T03:04:05Z", "b.json": "2026-01-02T03:04:05Z"}
     sources = [{"name": name, "generated_at": at, "hosts": 1, "stale": name < "b"} for name, at in times.items()]
-    return dataclasses.replace(every_state(), sources=sources, notes=(NASTY,))
+    return every_state(joined=Joined(sources, [NASTY]))
 
 
 def rows_of(page: str) -> dict[str, str]:
@@ -44,7 +46,7 @@ def rows_of(page: str) -> dict[str, str]:
 
 def test_all_forms_agree() -> None:
     of = every_state()
-    expected = {finding.host: finding.state for finding in of.hosts}
+    expected = {finding.name: finding.state for finding in of.hosts}
     assert set(expected.values()) == set(STATES)
     text, todo = audits.made(of)
     assert rows_of(as_html(of, todo)) == expected
@@ -58,14 +60,12 @@ def test_all_forms_agree() -> None:
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
 def test_a_number_that_json_does_not_have_is_null(number: float) -> None:
-    of = every_state()
-    first = dataclasses.replace(of.hosts[0], facts={**of.hosts[0].facts, "permissions": {"mode": {"found": [number]}}})
-    account_with = {**of.account, "clients_used": number}
-    text = as_json(dataclasses.replace(of, hosts=[first, *of.hosts[1:]], account=account_with))
+    of = report([inspected("web", permissions={"mode": {"found": [number], "expected": "0600"}})], account(["web"]))
+    text = as_json(dataclasses.replace(of, account={**of.account, "clients_used": number}))
     assert not re.search("NaN|Infinity", text)
     made = json.loads(text)
     assert made["account"]["clients_used"] is None
-    assert made["hosts"][0]["permissions"]["mode"] == {"found": [None]}
+    assert made["hosts"][0]["permissions"]["mode"] == {"found": [None], "expected": "0600"}
 
 
 @pytest.mark.parametrize("of", [every_state(), joined()])
@@ -73,10 +73,17 @@ def test_the_document_matches_its_schema(of: Report) -> None:
     document = json.loads(as_json(of))
     jsonschema.Draft202012Validator(SCHEMA).validate(document)
     of_joined = {"audits", "notes"}
-    assert set(document) == set(SCHEMA["properties"]) - (set() if of.sources else of_joined)
+    assert set(document) == set(SCHEMA["properties"]) - (set() if of.joined.sources else of_joined)
     parts = {"account": [document["account"]], "host": document["hosts"], "audit": document.get("audits", ())}
     for kind, objects in parts.items():
         assert all(set(part) == set(SCHEMA["$defs"][kind]["properties"]) for part in objects)
+
+
+def test_the_document_has_at_most_five_hosts_with_the_same_key() -> None:
+    seen = [audits.inspected(f"web-{number}", "other", owner_label="old") for number in range(9)]
+    of = report(seen, account(["old"]))
+    [first] = [host for host in json.loads(as_json(of))["hosts"] if host["host"] == "web-0"]
+    assert (len(first["shared_with"]), first["shared_count"]) == (5, 8)
 
 
 def test_all_forms_name_the_audits_of_a_joined_report_and_its_notes() -> None:
@@ -93,8 +100,8 @@ def test_junit_has_a_failing_case_for_each_kind_of_drift(orphans: bool, stale: b
     """JUnit has failures if and only if the audit finds drift. A host with a masked key is skipped."""
     source = {"name": "a.json", "generated_at": "2026-01-01T03:04:05Z", "hosts": 1, "stale": stale}
     masked = inspected("web", "unverifiable", key_fingerprint="!")
-    of = dataclasses.replace(report([masked], account(["web"], masked=["web"])), sources=[source])
-    of = dataclasses.replace(of, orphans=["old", NASTY] if orphans else [])
+    labels = ["web", "old", NASTY] if orphans else ["web"]
+    of = report([masked], account(labels, masked=labels), joined=Joined([source]))
     root = ElementTree.fromstring(as_junit(of))
     failed = [(case.get("name"), problem.tag) for case in root.iter("testcase") for problem in case]
     expected = {"Clients without a host": orphans, "a.json": stale}
@@ -105,7 +112,7 @@ def test_junit_has_a_failing_case_for_each_kind_of_drift(orphans: bool, stale: b
 
 
 def test_the_page_escapes_text_of_hosts_and_requests_nothing() -> None:
-    of = every_state(Host(NASTY, NASTY, facts_of({"msg": NASTY})))
+    of = every_state(Host(NASTY, NASTY, reason=NASTY, reached=True))
     text = as_html(of, audits.made(of)[1])
     assert re.findall("<script.*?>", text) == ["<script>"] and "alert(" in text
     assert not re.search(r"<[^>]* (src|style|on\w+)=", text)
@@ -135,8 +142,9 @@ def test_counts_of_all_states_and_of_the_account_and_hosts_on_request() -> None:
     counts = {"unreachable": 1, "not_registered": 1, "ok": 2}
     expected: dict[tuple[str, ...], float] = {
         **{("audit_hosts", state): counts.get(state, 0) for state in STATES},
-        ("audit_info", "2"): 1,
+        ("audit_info", "3"): 1,
         ("audit_timestamp_seconds",): 1767323045,
+        ("audit_hosts_with_drift",): 2,
         ("audit_orphans",): 1,
         ("clients_used",): 4,
         ("clients_included",): 10,
@@ -150,10 +158,12 @@ def test_counts_of_all_states_and_of_the_account_and_hosts_on_request() -> None:
     # The time of a joined report is the time of the oldest audit that contributes a host.
     times = {"2026-01-02T03:04:05Z": 2, "2026-01-01T03:04:05Z": 1, "2025-12-31T03:04:05Z": 0}
     sources = [{"generated_at": time, "hosts": hosts} for time, hosts in times.items()]
-    assert values(dataclasses.replace(of, sources=sources))[("audit_timestamp_seconds",)] == 1767236645
+    assert values(dataclasses.replace(of, joined=Joined(sources)))[("audit_timestamp_seconds",)] == 1767236645
     states = {"gone": "unreachable", "new": "not_registered", "web": "ok", "db": "ok"}
     expected.update((("audit_host_state", host, state), 1) for host, state in states.items())
     assert values(of, hosts=True) == expected
+    masked = inspected("masked", "unverifiable", key_fingerprint="!")
+    assert values(report([masked], account(["masked"], masked=["masked"])))[("audit_hosts_with_drift",)] == 0
     of = report([inspected(name) for name in NAMES], account(NAMES))
     named = [key[1] for key in values(of, hosts=True) if key[0] == "audit_host_state"]
     assert len(named) == len(set(named)) == len(NAMES) and {'a"b', '{x="y"} 1', "# EOF", "a\\nb"} <= set(named)

@@ -2,12 +2,19 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-import dataclasses
-
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import rows, sentences, table
-from ansible_collections.monitor.cloud.tests.support.audits import TIERS, account, inspected, made, report
+from ansible_collections.monitor.cloud.plugins.plugin_utils._fleet.slices import Joined
+from ansible_collections.monitor.cloud.plugins.plugin_utils._report.remedies import LABELS_DIFFER
+from ansible_collections.monitor.cloud.plugins.plugin_utils._report.table import adoptions, rows, sentences, table
+from ansible_collections.monitor.cloud.tests.support.audits import (
+    TIERS,
+    account,
+    inspected,
+    made,
+    report,
+    unreachable,
+)
 
 
 def test_the_table_as_it_is_printed() -> None:
@@ -18,8 +25,8 @@ def test_the_table_as_it_is_printed() -> None:
         text.replace(" -e prune_", "\n -e prune_")
         == """\
 HOST                            STATE           FINDING
-a-name-that-is-longer-than-thi  not_configured  Not configured. There is no configuration.
-rty-characters
+a-name-that-is-longer-than-thi  not_configured  Not configured. There is no configuration
+rty-characters                                  /etc/agent.conf.
 
 Hosts: 1 (1 not_configured).
 Clients without a host: 1 (old).
@@ -54,12 +61,51 @@ def test_a_long_text_is_cut_and_the_last_column_takes_the_rest_of_the_line() -> 
 
 def test_sentences_about_joined_audits_and_about_a_token_that_reads_no_keys() -> None:
     times = {"": "", "1": "1 audit, made at 1", "11": "2 audits, made at 1", "213": "3 audits, made from 1 to 3"}
-    of = report([inspected("web")], account(["web"]))
     for given, text in times.items():
-        joined = dataclasses.replace(of, sources=[{"generated_at": time} for time in given])
-        assert sentences(joined) == ([f"Joined from {text}."] if text else [])
+        joined = Joined([{"generated_at": time, "stale": False} for time in given], ["A note."])
+        of = report([inspected("web")], account(["web"]), joined=joined)
+        expected = [f"Joined from {text}."] if text else []
+        assert sentences(of) == [*expected, "A note."]
     masked = report([inspected("web", "unverifiable", key_fingerprint="!")], account(["web"], masked=["web"]))
-    assert sentences(masked) == ["Hosts whose keys this token cannot compare: 1. These hosts do not count as drift."]
+    [sentence] = sentences(masked)
+    assert sentence.startswith("Hosts whose keys this token cannot compare: 1. These hosts do not count as drift.")
+
+
+def test_labels_that_a_play_may_set_are_named_once_above_the_steps() -> None:
+    seen = [inspected(host, "other", owner_label=f"{host}-prod") for host in ("web-1", "web-2")]
+    text = " ".join(made(report(seen, account(["web-1-prod", "web-2-prod", "old"])))[0].split())
+    assert text.count(LABELS_DIFFER) == 1
+    assert text.index(LABELS_DIFFER) < text.index("What to do:")
+    # The first cause is the more probable cause.
+    assert LABELS_DIFFER.index("a play, a role or set_fact sets") < LABELS_DIFFER.index("renamed")
+
+
+def test_what_adopt_does_and_why() -> None:
+    seen = [
+        inspected("new", "other", owner_label="old"),
+        inspected("web2", "other", owner_label="web1"),
+        inspected("web3", "other", owner_label="web2"),
+        inspected("clone", "other", owner_label="db"),
+        inspected("db"),
+        unreachable("gone"),
+    ]
+    # The lines have the order of the states, the worst first.
+    of = report(seen, account(["old", "web1", "web2", "db", "clone", "gone"]))
+    assert (
+        adoptions(of)
+        == """\
+HOST   ACTION    WHY
+gone   unknown   Could not be reached: no route.
+clone  conflict  Carries the key of client 'db'. The client 'db' belongs to host db. The same key is
+                 on db.
+web2   later     Client 'web1' gets the label 'web2' in a later run: another client must give up
+                 this label first.
+new    adopt     Client 'old' gets the label 'new'.
+web3   adopt     Client 'web2' gets the label 'web3'.
+Hosts to adopt: 2 of 6.
+Hosts to adopt in a later run: 1. Run adopt again."""
+    )
+    assert adoptions(report([inspected("web")], account(["web"]))) == "Hosts to adopt: 0 of 1."
 
 
 @pytest.mark.parametrize(
@@ -67,6 +113,6 @@ def test_sentences_about_joined_audits_and_about_a_token_that_reads_no_keys() ->
 )
 def test_the_worst_findings_of_a_large_fleet_are_shown(drift: int, ok: int, shown: int, more: int) -> None:
     seen = [inspected(f"web-{number}", differs=["mode"] if number < drift else []) for number in range(drift + ok)]
-    lines = made(report(seen, account([host.host for host in seen])))[0].partition("\n\n")[0].splitlines()
+    lines = made(report(seen, account([host.name for host in seen])))[0].partition("\n\n")[0].splitlines()
     assert len([line for line in lines if line.startswith("web-")]) == shown
     assert lines[shown + 1 :] == ([f"... and {more} more findings."] if more else [])
