@@ -21,8 +21,8 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import host_file
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import Desired
+from ansible_collections.monitor.cloud.plugins.plugin_utils._host import host_file
+from ansible_collections.monitor.cloud.plugins.plugin_utils._host.options import Desired
 from ansible_collections.monitor.cloud.tests.support.checks import SOAK, tally
 from ansible_collections.monitor.cloud.tests.support.host_files import run_script, stub_tools
 

@@ -13,12 +13,13 @@ HOSTS = (
     *("empty", "fine", "labelled.example.com", "ok-10"),
 )
 UNREGISTERED = {"renamed", "strange-1", "fresh"}
+# Clients whose label no host of the inventory has. The host renamed carries the key of old-name.
 ORPHANS = ["old-name", "retired-1", "retired-2", "{{ 7 * 7 }}"]
 EXPECTED = {
     "gone": ["unreachable"],
     "clone-1": ["foreign_key", "shared_key"],
     "clone-2": ["foreign_key", "shared_key"],
-    "renamed": ["foreign_key", "not_registered"],
+    "renamed": ["other_label"],
     "strange-1": ["unknown_key", "shared_key", "not_registered"],
     "strange-2": ["unknown_key", "shared_key", "wrong_permissions"],
     "web-1": ["shared_key"],

@@ -20,7 +20,7 @@ fact: {facts: true, label: "{node}-{host}",
 fact with a default: {label: "x-{host}",
   vars: {monitor_agent_label: "{{ ansible_local.id | default('x-' ~ inventory_hostname) }}"}}
 play vars: {play: {vars: &p {monitor_agent_label: "p-{{ inventory_hostname }}"}, roles: [ROLE]},
-  label: "p-{host}", warns: &differs In this run FIRST has another monitor_agent_label}
+  label: "p-{host}", warns: &differs monitor_agent_label of FIRST differs}
 role params: {play: {roles: [{role: ROLE, monitor_agent_label: "p-{{ inventory_hostname }}"}]},
   label: "p-{host}", warns: *differs}
 vars of include_role: {play: {tasks: [{include_role: {name: ROLE}, vars: *p}]}, label: "p-{host}", warns: *differs}
@@ -45,7 +45,7 @@ loop: {play: {tasks: [{include_role: {name: ROLE}, loop: [a, b], vars: {
 a label that moves: {play: [{hosts: FIRST, vars: {monitor_agent_label: moved, monitor_agent_state: absent},
   roles: [ROLE]},
   {hosts: SECOND, vars: {monitor_agent_label: moved}, roles: [ROLE]}], label: moved, without: [0], again: false,
-  warns: [*differs, In this run SECOND has another]}
+  warns: [*differs, monitor_agent_label of SECOND differs]}
 
 names of facts: {play: {vars: {env: prod}, roles: [ROLE]},
   vars: {domain: "{domain}", hostname: "{node}", fqdn: "{fqdn}", os_family: x, user_id: y, machine: z}}
@@ -142,7 +142,7 @@ REFUSED: dict[str, dict[str, t.Any]] = yaml.safe_load(r"""
 one label: {vars: {monitor_agent_label: same}, error: &same The hosts FIRST and SECOND have the same label}
 in the play: {play: {vars: &p {monitor_agent_label: same}, roles: [ROLE]}, error: *same}
 one label with serial: {play: {serial: 1, vars: *p, roles: [ROLE]}, label: same, configured: [0], error: *same,
-  warns: In this run FIRST has}
+  warns: monitor_agent_label of FIRST differs}
 localhost: {vars: {monitor_agent_label: localhost}, hosts: 1, error: would share one key. Set monitor_}
 delegate_to: {play: {tasks: [{delegate_to: FIRST, block: [IMPORT]}]}, configured: [0],
   error: can't have delegate_to or run_once}

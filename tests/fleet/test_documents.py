@@ -43,7 +43,7 @@ ADDRESS = "https://api.example.com/v4"
 HALVES = {"4999": "1", "5000": "2"}
 WARNING = re.compile(r"\[WARNING\]: (.*)")
 # Allowed warnings: the pages explain these messages.
-OURS = re.compile("The service masks keys|carried the key of client")
+OURS = re.compile("The service masks keys|hosts reported as other clients")
 PASSWORD = "of the vault"
 SECONDS = 300
 FIRST = "ansible-playbook -i inventory -b monitor.cloud.rollout"

@@ -63,7 +63,7 @@ def test_prune_without_a_terminal_needs_confirmation_and_a_limit(two: Local) -> 
     run = two.succeed(PRUNE, *_GONE, **WHOLE)
     assert run.writes() == [] and "set -e prune_confirm=true to delete: old-1, old-2" in run.output
     run = two.run(*_CONFIRMED, "-e", "prune_limit=1", **WHOLE)
-    assert run.writes() == [] and "more than prune_limit (1)" in str(run.failures()), run.output
+    assert run.writes() == [] and "2 clients are more than prune_limit (1)" in str(run.failures()), run.output
     # Variables of the inventory have no effect on prune.
     two.group_vars.update(prune_limit=0, prune_pattern=".*", prune_confirm=True)
     for options, reason in (
@@ -86,9 +86,10 @@ def test_prune_needs_the_label_of_each_host(two: Local) -> None:
     two.service.seed(labels=["Linux"])
     two.group_vars["ansible_python_interpreter"] = sys.executable
     run = two.run(*_CONFIRMED, **WHOLE)
-    assert run.writes() == [] and "monitor_agent_label of host web-2" in str(run.failures()), run.output
+    assert run.writes() == [] and "The labels of these hosts are unknown: web-2." in str(run.failures()), run.output
     run = two.succeed(PRUNE, "-e", "prune_pattern=.* monitor_agent_gather_facts=true", "--check", **WHOLE)
-    assert 'Would delete: old-1, old-2, web-2"' in run.output
+    # web-2 carries the key of client web-2, so this client has a host, although its label is different.
+    assert 'Would delete: old-1, old-2"' in run.output
 
 
 # The labels contain a template, a character that reverses text, and a control sequence.
@@ -109,7 +110,7 @@ def test_hostile_labels_are_deleted_and_printed_without_control_characters(two: 
 def test_variables_of_the_inventory_choose_no_host_and_no_label(two: Local) -> None:
     two.group_vars.update(labels=["old-1"], monitor_agent_state="present")
     assert refuse(two, _RETIRE).startswith("Choose hosts with --limit")
-    reason = "These hosts of the inventory have the labels: web-1. Retire the hosts with --limit"
+    reason = "Hosts of the inventory have these labels: web-1. Retire the hosts with --limit"
     assert refuse(two, _RETIRE, "-e", "labels=web-1,old-1").startswith(reason)
     many = json.dumps({"labels": ["old-1"], "retire_limit": 2})
     assert "3 hosts and labels are more than retire_limit" in refuse(two, _RETIRE, "--limit", "all", "-e", many)
@@ -127,29 +128,27 @@ def test_the_client_of_a_host_that_cannot_be_reached_is_kept(two: Local) -> None
 def test_hosts_and_labels_are_retired_at_once(two: Local) -> None:
     steps = converge(two, _RETIRE, "-e", "labels=old-1", "--limit", "web-1", changes={"web-1"})
     assert "Would delete: old-1, web-1" in steps.check.output and "Deleted: old-1, web-1" in steps.run.output
-    for task in (
-        "Delete the clients of hosts whose configuration is removed",
-        "Delete the clients of hosts that are gone",
-    ):
+    for task in ("Delete the client of the host", "Delete the clients of hosts that are gone"):
         assert steps.run.changed_hosts(task) == steps.check.changed_hosts(task) == {"web-1"}, task
     assert (labels(two), configured(two), two.read("web-1")) == (["old-2", "web-2"], {"web-2"}, None)
     assert "Deleted: no client" in steps.again.output
 
 
-def test_the_client_of_the_key_is_deleted_unless_another_host_or_user_may_own_it(two: Local) -> None:
+def test_retire_deletes_only_the_client_with_the_label_of_the_host(two: Local) -> None:
     keys = two.files()
     two.write("web-1", keys["web-2"])
-    run = two.run(_RETIRE, "--limit", "web-1")
-    assert "carries the key of client 'web-2'. This client may belong to web-2." in str(run.failures())
-    assert run.writes() == []
-    two.write("web-1", texts(two.service.clients())["old-1"])
-    two.group_vars["monitor_agent_audit_orphan_pattern"] = "web-.*"
-    run = two.run(_RETIRE, "--limit", "web-1")
-    assert "This client may belong to another user." in str(run.failures()) and run.writes() == []
-    del two.group_vars["monitor_agent_audit_orphan_pattern"]
-    # After a rename of the host, a rollout has created a second client.
     run = two.succeed(_RETIRE, "--limit", "web-1")
-    assert "Deleted: old-1, web-1" in run.output and labels(two) == ["old-2", "web-2"]
+    assert (run.writes(), two.read("web-1")) == (["delete_client web-1"], None)
+    assert "'web-2' of web-2 (carried by web-1)" in run.output
+    # The client of a key that no host has stays too. The output has the command that deletes the client.
+    two.succeed()
+    two.write("web-1", texts(two.service.clients())["old-1"])
+    check = two.succeed(_RETIRE, "--limit", "web-1", "--check")
+    run = two.succeed(_RETIRE, "--limit", "web-1")
+    assert "Would delete: web-1" in check.output and "Deleted: web-1" in run.output
+    assert labels(two) == ["old-1", "old-2", "web-2"] and "-e labels=old-1" in run.output
+    two.succeed(_RETIRE, "-e", "labels=old-1")
+    assert labels(two) == ["old-2", "web-2"]
 
 
 def test_an_invalid_label_fails_before_anything_is_removed(two: Local) -> None:

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import host_file
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.host_file import Completed, HostFile
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import Desired
+from ansible_collections.monitor.cloud.plugins.plugin_utils._host import host_file
+from ansible_collections.monitor.cloud.plugins.plugin_utils._host.host_file import Completed, HostFile
+from ansible_collections.monitor.cloud.plugins.plugin_utils._host.options import Desired
 
 # A file name that begins like an option, ends with a space, and contains syntax of shells, globs and tools.
 NAME = "-dash with space, it's $HOME;b quo\"te * !x!! a\\b \\c tilde~=x [a-z]? \\0101 space at the end "

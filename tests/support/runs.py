@@ -35,7 +35,8 @@ CORE = tuple(int(number) for number in __version__.split(".")[:2])
 TEMPLATES = ("web{{ 7*7 }}", "web{% x %}") if CORE >= (2, 19) else ("web( 7*7 )", "web(% x %)")
 ANSIBLE_PLAYBOOK = Path(sys.executable).parent / "ansible-playbook"
 CALLBACKS = Path(__file__).parent / "callbacks"
-CONFIGURE = "Configure the agent, or remove its configuration"
+# Two tasks have names with this end: "Write ..." and "Remove ...".
+CONFIGURE = "the configuration of the agent"
 INSPECT = "Inspect the host"
 REGISTER = "Create the clients of hosts that have none"
 ROLLOUT = "monitor.cloud.rollout"
