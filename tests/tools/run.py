@@ -31,9 +31,8 @@ CHOSEN = {
         "tests/fleet/test_role.py::test_hosts_of_one_batch_may_have_different_states",
         "tests/contract/client/test_modules.py",
         "tests/unit",
-        "--deselect=tests/unit/docs/test_contributing.py",
-        "--deselect=tests/unit/plugins/plugin_utils/_agent/test_host_file.py",
-        "--deselect=tests/unit/plugins/plugin_utils/_audit/test_page.py",
+        "--deselect=tests/unit/plugins/plugin_utils/_host/test_host_file.py",
+        "--deselect=tests/unit/plugins/plugin_utils/_report/test_page.py",
     ],
     # Tests of the features that depend most on ansible-core, such as variables, templates and secrets.
     "smoke": [

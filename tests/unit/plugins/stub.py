@@ -80,6 +80,7 @@ def fleet(**results: Mapping[str, Any]) -> dict[str, Any]:
     return {"hostvars": hostvars, "groups": {"all": hosts}, "account": account, **plays}
 
 
-# Results of agent_config for a host with its own key, and for a renamed host.
-OWN = {"label": "db", "key_owner": "own", "owner_label": "db", "key_fingerprint": "db", "differs": []}
-RENAMED = {"label": "web", "key_owner": "other", "owner_label": "old", "key_fingerprint": "old", "differs": []}
+# Results of agent_info for a host with its own key, and for a renamed host.
+_FILE = {"path": "/etc/agent.conf", "kind": "file"}
+OWN = {**_FILE, "label": "db", "key_owner": "own", "owner_label": "db", "key_fingerprint": "db"}
+RENAMED = {**_FILE, "label": "web", "key_owner": "other", "owner_label": "old", "key_fingerprint": "old"}

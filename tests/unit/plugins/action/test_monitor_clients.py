@@ -8,7 +8,7 @@ import pytest
 
 from ansible_collections.monitor.cloud.plugins.action.monitor_clients import ActionModule
 from ansible_collections.monitor.cloud.plugins.module_utils import _module
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.sealed_keys import unseal
+from ansible_collections.monitor.cloud.plugins.plugin_utils._sealed import unseal
 from ansible_collections.monitor.cloud.tests.unit.plugins.stub import CLIENTS, Service, action_of
 
 OPTIONS = {"labels": ["web1"], "base_url": "https://api.example.com/v4", "api_token": "t" * 20}
