@@ -179,6 +179,5 @@ def _chain(first: Host, carriers: dict[str, Host]) -> list[Host]:
 
 def _needs_other_client(host: Host) -> bool:
     """Return whether a host carries the key of another client, and is neither removed nor gets a new key."""
-    if host.facts is None or host.facts.key_owner != "other":
-        return False
-    return not host.facts.is_absent and not host.facts.wanted.replace_key
+    facts = host.facts
+    return facts is not None and facts.key_owner == "other" and not facts.is_absent and not facts.wanted.replace_key

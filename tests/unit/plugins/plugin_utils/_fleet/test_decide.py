@@ -226,6 +226,29 @@ RENAMES = {
         create=["web-1", "web-2"],
         warnings=[REPLACED],
     ),
+    "chain of three renames": Row(
+        [
+            host("three", "web-2", label="web-3"),
+            host("one", "old", label="web-1"),
+            host("two", "web-1", label="web-2"),
+        ],
+        ["old", "web-1", "web-2"],
+        {
+            "one": "refuse: another host carries the key of client 'web-1'",
+            "two": "refuse: another host carries the key of client 'web-2'",
+            "three": "refuse: The host two of this client is to be removed or was renamed",
+        },
+        renames={"web-2": "web-3"},
+        found={"one": {"adoption": "later"}, "two": {"adoption": "later"}},
+    ),
+    "two hosts with keys of clients of no host, and only one can be renamed": Row(
+        [host("web-1", "old"), host("web-2", "older")],
+        ["old", "older", "web-1"],
+        {"web-1": "verify: verify write", "web-2": f"refuse: {ADOPT}"},
+        create=["web-1"],
+        renames={"older": "web-2"},
+        warnings=[REPLACED],
+    ),
     "chain of renames to an absent host": Row(
         [host("one", "old", label="web-1"), absent("two", "web-1", label="web-2")],
         ["old", "web-1"],
