@@ -2,10 +2,22 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The only place that decides what happens to hosts and clients. Rollout, audit, adopt, retire and prune use it. Pure.
+"""The only place that decides what happens to hosts and clients. Rollout, audit, adopt, retire and prune use it.
 
-:func:`decide` takes the facts of all hosts, the account and the inventory, and returns the steps of each host. The
-module ``evidence`` answers questions that need several hosts. The module ``problems`` has the reasons to refuse a host.
+What a rollout does with a host, by the client with the host's label and the key in the host's file:
+
+    client exists, own key                    keep
+    client exists, no key or another key      verify: read the client by its id, then write its key
+    client missing, no key or unknown key     create a client, write its key
+    client missing, key of another host       a clone: create a client, write its key
+    client missing, key of a client without   the host was probably renamed, or a play sets its label:
+      a host in the inventory                   refuse, unless monitor_agent_replace_key is true
+    key masked, or file unreadable            keep the file
+
+If monitor_agent_state is absent, the file and the client with the host's label are removed. Clients of other labels
+stay. These hosts fail: two hosts with one label; all but one name of a machine (the first name, or the name that has
+the key); a host of another account; a host without its service. The module ``problems`` has these rules and their
+sentences. The module ``evidence`` answers questions that need several hosts. All of this is pure.
 """
 
 from __future__ import annotations
@@ -26,25 +38,28 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._fleet.facts import 
 from ansible_collections.monitor.cloud.plugins.plugin_utils._fleet.names import Others
 
 # What happens to the client with the label of the host.
-# verify: the client is read by its id before the host gets its key, because a list can contain deleted clients.
-# refuse: the host must fail.
-Client = t.Literal["keep", "create", "verify", "refuse", "delete"]
-_NEW_CLIENTS = ("create", "verify")
+# verify: the client is read by its id before the host gets its key, because the list can contain deleted clients.
+# refuse: nothing, and the host fails.
+ClientAction = t.Literal["keep", "create", "verify", "refuse", "delete"]
+# After these actions, the host gets the key of the client.
+_NEW_KEY = ("create", "verify")
 
 
 @dataclasses.dataclass
 class HostChange:
     """The decision for a host.
 
-    ``steps``: what the files present.yml and absent.yml of the role do. ``problem``: why the host must fail; then it
-    has no steps. ``kept``: the client whose key the host carries, if the host is removed and this client stays.
-    ``owner_host``: another host that has the client whose key the host carries. ``claimed_by``: a renamed host that
-    needs the client of the host, so the client is not deleted. ``states`` and ``detail``: what an audit shows.
+    ``steps``: in the order in which the files present.yml and absent.yml of the role make them. ``problem``: why the
+    host must fail; then it has no steps. ``adoption``: whether the host can keep the client whose key it carries
+    (:data:`.evidence.Adoption`). ``owner_host``: another host, which has the label of this client. ``kept``: the label
+    of this client, if the host is removed. ``claimed_by``: a renamed host that carries the key of the host's own client,
+    so this client is not deleted. ``shared_with``: other hosts with the same key. ``same_machine``: other names of the
+    machine. ``states`` and ``detail``: what an audit shows.
     """
 
     host: str
     label: str
-    client: Client = "keep"
+    client: ClientAction = "keep"
     steps: list[str] = dataclasses.field(default_factory=list)
     problem: str = ""
     adoption: Adoption = "nothing"
@@ -66,9 +81,9 @@ class HostChange:
 
 @dataclasses.dataclass
 class Changes:
-    """The decision for the fleet.
+    """The decision for the fleet. The fields other than ``hosts`` are about the hosts of the batch (``decides``).
 
-    ``create``: labels whose clients are created or verified. ``renames``: maps old to new labels, for adopt.
+    ``create``: labels of clients to create or verify. ``renames``: maps old to new labels, for adopt.
     ``orphans``: labels of clients without a host. ``orphan_problem``: why the orphans must not be deleted.
     """
 
@@ -88,7 +103,10 @@ def decide(
     orphan_pattern: str = ".*",
     predicts: bool = False,
 ) -> Changes:
-    """Return what to do. ``predicts``: in check mode, an earlier task may only predict a user of the host.
+    """Return what to do.
+
+    ``predicts``: check mode. An earlier task may only predict that it adds the user who owns the file, so a missing user
+    is no problem then.
 
     Raise InputError if ``orphan_pattern`` is not a regular expression.
     """
@@ -98,7 +116,7 @@ def decide(
     decided = [(host, change) for host, change in pairs if host.decides]
     return Changes(
         hosts=changes,
-        create=[host.label for host, change in decided if change.client in _NEW_CLIENTS],
+        create=[host.label for host, change in decided if change.client in _NEW_KEY],
         renames={host.owner_label: host.label for host, change in decided if change.adoption == "adopt"},
         orphans=evidence.orphans,
         orphan_problem=problems.of_orphans(evidence),
@@ -112,11 +130,12 @@ def _host_change(host: Host, evidence: Evidence, predicts: bool) -> HostChange:
     change.same_machine = evidence.others_on_machine(host)
     change.adoption = evidence.adoption(host)
     change.owner_host = evidence.host_of_key(host)
+    # A host that was not inspected has no facts, and no steps.
     if host.facts is not None:
         if host.facts.is_absent:
-            _plan_removal(change, host, host.facts, evidence)
+            _remove(change, host, host.facts, evidence)
         else:
-            _plan_rollout(change, host, host.facts, evidence)
+            _roll_out(change, host, host.facts, evidence)
         change.problem = problems.of_host(host, host.facts, change, evidence, predicts)
     change.states, change.detail = states.describe(host, change, evidence)
     if change.problem:
@@ -125,9 +144,11 @@ def _host_change(host: Host, evidence: Evidence, predicts: bool) -> HostChange:
     return change
 
 
-def _plan_rollout(change: HostChange, host: Host, facts: Facts, evidence: Evidence) -> None:
-    change.client = _client(host, facts, evidence)
-    if change.client in _NEW_CLIENTS:
+def _roll_out(change: HostChange, host: Host, facts: Facts, evidence: Evidence) -> None:
+    change.client = _client_action(host, facts, change, evidence)
+    if change.client == "refuse":
+        return
+    if change.client in _NEW_KEY:
         change.steps.append(change.client)
     if facts.wanted.installs:
         change.steps.append("install")
@@ -139,27 +160,30 @@ def _plan_rollout(change: HostChange, host: Host, facts: Facts, evidence: Eviden
         change.steps += ["service", *service_steps]
 
 
-def _client(host: Host, facts: Facts, evidence: Evidence) -> Client:
-    # With the key of its label, a host that is renamed later would lose its client, and share the key of the next host.
-    if evidence.adoption(host) == "later":
+def _client_action(host: Host, facts: Facts, change: HostChange, evidence: Evidence) -> ClientAction:
+    # web-1 was renamed to web-2, and web-2 to web-3. With the key of client web-2, the host web-2 would lose the history
+    # of client web-1, and would share a key with web-3.
+    if change.adoption == "later":
         return "refuse"
-    if evidence.has_other_label(host) and not facts.wanted.replace_key:
+    if host.label in evidence.account.clients:
+        if facts.key_owner in ("own", "unverifiable"):
+            return "keep"
+        return "verify"
+    carries_other_key = facts.key_owner == "other"
+    if carries_other_key and not evidence.is_clone(host) and not facts.wanted.replace_key:
+        # With a new client, a renamed host would lose its history.
         return "refuse"
-    if host.label not in evidence.account.clients:
-        return "create"
-    if facts.key_owner in ("own", "unverifiable"):
-        return "keep"
-    return "verify"
+    return "create"
 
 
 def _writes(change: HostChange, facts: Facts, evidence: Evidence) -> bool:
     """Return whether agent_config runs. It changes nothing if the file is as desired."""
-    if change.client in _NEW_CLIENTS:
+    if change.client in _NEW_KEY:
         return True
     if facts.key_owner == "unverifiable" or change.label in evidence.account.masked_labels:
         # Keep the file, because its key may be correct: some services show a key only when a client is created.
         return False
-    # A package or an installer can replace the file.
+    # A package or an installer can replace a file without differences.
     return facts.wanted.installs or bool(facts.differs)
 
 
@@ -203,9 +227,10 @@ def _restart_after_change(facts: Facts) -> list[str]:
     return []
 
 
-def _plan_removal(change: HostChange, host: Host, facts: Facts, evidence: Evidence) -> None:
+def _remove(change: HostChange, host: Host, facts: Facts, evidence: Evidence) -> None:
     """Remove only what belongs to the host. File and service stay if another name of the machine is monitored."""
-    if not evidence.machine_holder(host):
+    has_monitored_name = evidence.machine_holder(host) != ""
+    if not has_monitored_name:
         change.steps += _removal_steps(facts)
     if host.owner_label and host.owner_label != host.label:
         change.kept = host.owner_label

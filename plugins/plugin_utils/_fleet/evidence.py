@@ -35,6 +35,7 @@ class Evidence:
         self.account = account
         self.inventory = inventory
         self.hosts = {host.name: host for host in hosts}
+        self._positions = {host.name: position for position, host in enumerate(hosts)}
         self._hosts_with = _hosts_by_label(inventory)
         self._carriers = _hosts_by_key(hosts)
         self._machines = _hosts_by_machine(hosts)
@@ -48,13 +49,16 @@ class Evidence:
         self._claims = {self.hosts[name].owner_label: name for name in self.adoptions}
 
     def _holder(self, machine: str) -> str:
-        names = set(self._machines[machine])
+        present = [self.hosts[name] for name in self._machines[machine] if not self.hosts[name].is_absent]
         # The order of the play, so that the host of an earlier batch comes before the hosts of later batches.
-        present = [host for host in self.hosts.values() if host.name in names and not host.is_absent]
+        present.sort(key=self._position)
         for host in present:
             if host.facts is not None and host.facts.key_owner == "own":
                 return host.name
         return next((host.name for host in present), "")
+
+    def _position(self, host: Host) -> int:
+        return self._positions[host.name]
 
     def others_with_label(self, host: Host) -> list[str]:
         return [name for name in self._hosts_with.get(host.label, ()) if name != host.name]
@@ -101,15 +105,18 @@ class Evidence:
             return "unknown"
         return "nothing"
 
-    def has_other_label(self, host: Host) -> bool:
-        """Return whether the client of the host probably has another label than the host.
+    def is_clone(self, host: Host) -> bool:
+        """Return whether the host carries the key of another host of the inventory, and was not renamed."""
+        return bool(self.host_of_key(host)) and host.name not in self.adoptions
 
-        The host carries the key of a client, but no client has its label. The client belongs to no other host, or the
-        host can adopt the client.
+    def has_other_label(self, host: Host) -> bool:
+        """Return whether the client of the host probably has a label that differs from the label of the host.
+
+        No client has the label of the host, and the host carries the key of a client that is not a clone's.
         """
         if host.facts is None or host.facts.key_owner != "other" or host.label in self.account.clients:
             return False
-        return host.name in self.adoptions or not self.host_of_key(host)
+        return not self.is_clone(host)
 
     def _adoptions(self) -> dict[str, Adoption]:
         """Return how each renamed host can keep the client whose key it carries.
