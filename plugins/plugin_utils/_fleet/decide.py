@@ -52,7 +52,7 @@ class HostChange:
     ``steps``: in the order in which the files present.yml and absent.yml of the role make them. ``problem``: why the
     host must fail; then it has no steps. ``adoption``: whether the host can keep the client whose key it carries
     (:data:`.evidence.Adoption`). ``owner_host``: another host, which has the label of this client. ``kept``: the label
-    of this client, if the host is removed. ``claimed_by``: a renamed host that carries the key of the host's own client,
+    of this client, if the host is removed. ``claimed_by``: a renamed host that carries the key of the own client,
     so this client is not deleted. ``shared_with``: other hosts with the same key. ``same_machine``: other names of the
     machine. ``states`` and ``detail``: what an audit shows.
     """
