@@ -105,8 +105,8 @@ def decide(
 ) -> Changes:
     """Return what to do.
 
-    ``predicts``: check mode. An earlier task may only predict that it adds the user who owns the file, so a missing user
-    is no problem then.
+    ``predicts``: check mode. An earlier task may only predict that it adds the user who owns the file, so a missing
+    user is no problem then.
 
     Raise InputError if ``orphan_pattern`` is not a regular expression.
     """
