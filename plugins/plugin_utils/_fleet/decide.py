@@ -161,8 +161,8 @@ def _roll_out(change: HostChange, host: Host, facts: Facts, evidence: Evidence) 
 
 
 def _client_action(host: Host, facts: Facts, change: HostChange, evidence: Evidence) -> ClientAction:
-    # web-1 was renamed to web-2, and web-2 to web-3. With the key of client web-2, the host web-2 would lose the history
-    # of client web-1, and would share a key with web-3.
+    # Example: web-1 was renamed to web-2, and web-2 to web-3. With the key of client web-2, the host web-2 would lose
+    # the history of client web-1, and would share a key with web-3.
     if change.adoption == "later":
         return "refuse"
     if host.label in evidence.account.clients:
