@@ -48,7 +48,7 @@ REGISTERED = """
     - monitor.cloud.monitor_client_info: {seal_keys: true}
       register: mine
     - ansible.builtin.copy:
-        content: "{{ {'kept': mine, 'account': monitor_agent_account} | to_json }}"
+        content: "{{ {'kept': mine, 'account': __monitor_agent_account} | to_json }}"
         dest: "{{ playbook_dir }}/kept.json"
         mode: "0600"
       vars: {ansible_python_interpreter: "{{ ansible_playbook_python }}"}

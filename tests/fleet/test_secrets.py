@@ -171,7 +171,7 @@ def test_callbacks_see_no_token(single: Local) -> None:
     mistaken = [str(event.result["msg"]) for event in runs[-1].events[-3:]]
     assert all("Unsupported parameters" in text and "api_token" in text for text in mistaken), mistaken
     text = seen.read_text(encoding="utf-8")
-    assert "monitor_agent_account" in text and "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER" in text and token not in text
+    assert "__monitor_agent_account" in text and "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER" in text and token not in text
     assert_silent(single, *runs)
 
 

@@ -77,7 +77,7 @@ def test_no_client_is_deleted_if_the_label_of_a_host_cannot_be_rendered(pair: Lo
     assert_nothing_is_deleted(pair)
 
 
-_UNKNOWN = "Labels are unknown, because variables of these hosts cannot be read: web-2."
+_UNKNOWN = "The labels of these hosts are unknown: web-2. monitor_agent_label of host web-2:"
 
 
 def test_a_vault_of_other_hosts(pair: Local) -> None:
