@@ -11,7 +11,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import typing as t
 from collections.abc import Iterator, Mapping, Sequence
@@ -59,9 +58,12 @@ def entries(variables: Mapping[str, t.Any], inspected: str = "") -> Iterator[Ent
 
 
 def _entry(host: str, hostvars: Mapping[str, t.Any], inspected: str) -> Entry:
-    own: Mapping[str, t.Any] = {}
-    with contextlib.suppress(AnsibleError):
+    try:
         own = hostvars[host]
+    except AnsibleError as error:
+        # For example, the password of a vault is missing.
+        reason = str(error).rstrip(".")
+        return Entry(host, {}, {}, None, f"monitor_agent_label of host {host}: {reason}. {_COUNTS}")
     result = own.get(inspected)
     if not isinstance(result, Mapping):
         result = {}
