@@ -26,8 +26,12 @@ TIERS: tuple[dict[str, Any], ...] = tuple(
 TIME = "2026-01-02T03:04:05Z"
 ABSENT = Wanted(state="absent")
 # The actual and the expected value of each attribute of a file.
-_PERMISSIONS = {"owner": ("app", "root"), "group": ("app", "adm"), "mode": ("0644", "0600")}
-_PERMISSIONS["acl"] = ("user:app:r--", "none")
+_PERMISSIONS = {
+    "owner": ("app", "root"),
+    "group": ("app", "adm"),
+    "mode": ("0644", "0600"),
+    "acl": ("user:app:r--", "none"),
+}
 
 
 def inspected(host: str, key_owner: str = "own", **facts: Any) -> Host:
