@@ -265,9 +265,7 @@ def _unknown_owners(decided: Pairs) -> str:
     found = []
     for host, change in decided:
         facts = host.facts
-        if facts is None or facts.problem or facts.wanted.installs:
-            continue
-        if facts.unknown_owner and "write" in change.steps:
+        if facts is not None and facts.unknown_owner and not facts.wanted.installs and "write" in change.steps:
             found.append(f"{host.name} ({facts.unknown_owner})")
     if not found:
         return ""
