@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 
 from ansible_collections.monitor.cloud.plugins.doc_fragments._shared import ModuleDocFragment
-from ansible_collections.monitor.cloud.plugins.module_utils._clients import fields
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import check_label, check_own
 from ansible_collections.monitor.cloud.plugins.module_utils._module import ACCOUNT_OPTIONS, account_fingerprint
 from ansible_collections.monitor.cloud.plugins.modules import agent_info
 from ansible_collections.monitor.cloud.plugins.plugin_utils._core import given_environment
+from ansible_collections.monitor.cloud.plugins.plugin_utils._fleet.facts import RUNNING
 from ansible_collections.monitor.cloud.plugins.plugin_utils._host import comparison
 from ansible_collections.monitor.cloud.plugins.plugin_utils._host.base import Result, documented
 from ansible_collections.monitor.cloud.plugins.plugin_utils._host.file_action import FileAction
@@ -28,9 +29,9 @@ class ActionModule(FileAction):
 
     def act(self) -> Result:
         wanted = self._wanted()
-        fields.check_label(self.label)
+        check_label(self.label)
         if wanted["state"] != "absent":
-            fields.check_own(self.label)
+            check_own(self.label)
         found = self.compare()
         state = comparison.service_state(found.actual)
         return {
@@ -50,7 +51,7 @@ class ActionModule(FileAction):
             "account": self._account(),
             "service": found.desired.service,
             "service_state": state,
-            "service_runs": state in comparison.RUNNING,
+            "service_runs": state in RUNNING,
             "service_enabled": found.actual.service_enabled,
             "service_outdated": comparison.is_outdated(found.actual),
             "wanted": wanted,

@@ -55,10 +55,15 @@ import typing as t
 from ansible.errors import AnsibleParserError
 from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable, Constructable
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients import fields
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import (
+    client_label,
+    derived_name,
+    is_plain_name,
+)
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.patterns import compiled
 from ansible_collections.monitor.cloud.plugins.module_utils._module import CONNECTION_OPTIONS, account_fingerprint
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError
-from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import CLIENT
+from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import CLIENT, Client
 from ansible_collections.monitor.cloud.plugins.plugin_utils._account import connection_params, read_clients
 from ansible_collections.monitor.cloud.plugins.plugin_utils._core import as_data, plain
 
@@ -85,7 +90,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         super().parse(inventory, loader, path, cache=cache)
         self._read_config_data(path)
         try:
-            expression = fields.compiled(self.get_option("label_pattern"), "label_pattern")
+            expression = compiled(self.get_option("label_pattern"), "label_pattern")
             clients = self._clients(path, refresh=not cache)
             # Add no host for a client without a label.
             labelled = {client["label"]: client for client in clients if client["label"] is not None}
@@ -95,7 +100,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         for name, label in labels.items():
             self._add(inventory, name, labelled[label])
 
-    def _clients(self, path: str, *, refresh: bool) -> list[fields.Client]:
+    def _clients(self, path: str, *, refresh: bool) -> list[Client]:
         """Return the clients without their keys, from the cache if the cache is enabled and contains the account."""
         params = connection_params(self.get_option, self.given)
         cached = self._cache if self.get_option("cache") else {}
@@ -105,11 +110,11 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
             cached[key] = [{name: client.get(name) for name in _VARIABLES} for client in read_clients(params)]
         return list(cached[key])
 
-    def _add(self, inventory: t.Any, name: str, client: fields.Client) -> None:
+    def _add(self, inventory: t.Any, name: str, client: Client) -> None:
         known_before, host = name in inventory.hosts, inventory.add_host(name)
         # Set only known fields. With the field agent_base_url, a user who can write to the cache could get the token.
         variables = {f"monitor_{field}": as_data(plain(client.get(field))) for field in _VARIABLES}
-        if fields.client_label(host) != client["label"] and not known_before:
+        if client_label(host) != client["label"] and not known_before:
             # The role finds the client by this label. Set no label for a host of another source: a user who can change
             # labels in the account could give this host the key of another client.
             variables["monitor_agent_label"] = variables["monitor_label"]
@@ -124,13 +129,13 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
 def _labels_by_name(labels: t.Sequence[str], hosts: t.Collection[str]) -> dict[str, str]:
     """Return labels by host name. ``hosts``: hosts of other sources. Raise InputError if two names are equal."""
     # The role derives the label of a host such as web-1.example.com. A client with a derived label belongs to its host.
-    known = {fields.client_label(host): host for host in hosts}
+    known = {client_label(host): host for host in hosts}
     taken = {*_RESERVED, *map(known.get, labels)}
     names: dict[str, str] = {}
     for label in labels:
         # Every user of the account can choose labels. For a host named -oProxyCommand=COMMAND, ssh runs COMMAND.
-        usable = fields.is_plain_name(label) and label not in taken
-        name = known.get(label) or (label if usable else fields.derived_name(label))
+        usable = is_plain_name(label) and label not in taken
+        name = known.get(label) or (label if usable else derived_name(label))
         if names.setdefault(name, label) != label:
             raise InputError(
                 f"The clients {names[name]!r} and {label!r} would be the same host {name}. Rename one of the clients, "

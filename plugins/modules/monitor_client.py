@@ -80,11 +80,11 @@ api_usage: {description: "Requests, retries, and seconds of waiting.", returned:
 """
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients import apply, changes
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import Client, as_text, check_label
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import as_text, check_label
 from ansible_collections.monitor.cloud.plugins.module_utils._module import INCLUDE_KEYS, Module, Params, Result
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, InputError, TaskFailure
-from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import CLIENT
+from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import CLIENT, Client
 
 OPTIONS = {
     # The type str would turn the number 1.10 into "1.1".

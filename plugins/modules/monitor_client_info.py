@@ -55,7 +55,8 @@ api_usage: {description: "Requests, retries, and seconds of waiting.", returned:
 """
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.apply import views_of
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import as_text, compiled
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import as_text
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.patterns import compiled
 from ansible_collections.monitor.cloud.plugins.module_utils._module import (
     INCLUDE_KEYS,
     Module,

@@ -138,7 +138,9 @@ from collections.abc import Sequence
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients import apply
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes import Fleet, reconcile_fleet
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import Views, as_text, listed
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import as_text
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.texts import listed
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.views import Views
 from ansible_collections.monitor.cloud.plugins.module_utils._module import INCLUDE_KEYS, Module, Params, Result
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, TaskFailure

@@ -12,9 +12,10 @@ from collections.abc import Callable, Mapping
 
 from ansible.module_utils.parsing.convert_bool import boolean
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import Client, Views
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.views import Views
 from ansible_collections.monitor.cloud.plugins.module_utils._module import CONNECTION_OPTIONS, connect
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
+from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import Client
 
 
 def connection_params(option: Callable[[str], t.Any], given: Mapping[str, t.Any]) -> dict[str, t.Any]:

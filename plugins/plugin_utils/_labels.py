@@ -17,7 +17,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ansible.errors import AnsibleError
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label, listed
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import client_label
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.texts import listed
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.plugin_utils._core import TEMPLATE, TRUSTS_MARKED
 

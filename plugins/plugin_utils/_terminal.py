@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import escaped
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.texts import escaped
 
 Result = dict[str, t.Any]
 

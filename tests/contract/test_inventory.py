@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from ansible_collections.monitor.cloud.plugins.inventory.clients import EXAMPLES
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label, derived_name
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import client_label, derived_name
 from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import CLIENT
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.runs import Local

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import derived_name, is_plain_name
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import derived_name, is_plain_name
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.checks import assert_sound, tally
 from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, TEMPLATES, Local, Run

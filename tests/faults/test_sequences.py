@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import fingerprint
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fingerprints import fingerprint
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import MonitorError
 from ansible_collections.monitor.cloud.plugins.modules import monitor_client, monitor_clients, monitor_plan
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator

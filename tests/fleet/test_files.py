@@ -5,7 +5,7 @@
 
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import fingerprint
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fingerprints import fingerprint
 from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, INSPECT, Local, Run
 from ansible_collections.monitor.cloud.tests.support.steps import configured, converge, snapshots, text_of
 

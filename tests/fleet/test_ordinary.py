@@ -16,7 +16,7 @@ import pytest
 import yaml
 from ansible.parsing.vault import VaultLib, VaultSecret
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import client_label
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.fleet.ordinary import CASES, REFUSED, hostile
 from ansible_collections.monitor.cloud.tests.support.runs import UNREACHABLE, Local, Run

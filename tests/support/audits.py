@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import fingerprint
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fingerprints import fingerprint
 from ansible_collections.monitor.cloud.plugins.plugin_utils._fleet.decide import decide
 from ansible_collections.monitor.cloud.plugins.plugin_utils._fleet.facts import Facts, Host, Inventory, Wanted
 from ansible_collections.monitor.cloud.plugins.plugin_utils._fleet.slices import Joined

@@ -8,7 +8,7 @@ import dataclasses
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import fingerprint
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fingerprints import fingerprint
 from ansible_collections.monitor.cloud.plugins.plugin_utils._fleet.facts import Account, Facts, Host, Inventory, Wanted
 
 PATH = "/etc/monitor/agent.conf"

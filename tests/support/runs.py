@@ -25,7 +25,7 @@ from pathlib import Path
 import yaml
 from ansible.release import __version__
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import client_label
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support import fork_server
 from ansible_collections.monitor.cloud.tests.support.hosts import Host, until

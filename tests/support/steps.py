@@ -6,7 +6,7 @@ import dataclasses
 import json
 from collections.abc import Collection
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import client_label
 from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG
 from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, REGISTER, ROLLOUT, Controller, Local, Run
 from ansible_collections.monitor.cloud.tests.support.runs import texts as expected_files

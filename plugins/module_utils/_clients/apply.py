@@ -16,16 +16,17 @@ import time
 import typing as t
 from collections.abc import Sequence
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients import fields
 from ansible_collections.monitor.cloud.plugins.module_utils._clients import plan as plans
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes import Change, absent, keep
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.masks import mask_reason, secrets_of
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.views import Views
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import (
     ApiError,
     MonitorError,
     WrongObjectError,
 )
-from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import SUBSCRIPTION
+from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import SUBSCRIPTION, Client
 from ansible_collections.monitor.cloud.plugins.module_utils._service.transport import Http
 
 # If at least three changes fail in a row, the failures probably have one cause: skip the other changes.
@@ -48,7 +49,7 @@ class ChangeResult(t.NamedTuple):
     """
 
     change: Change
-    client: fields.Client
+    client: Client
     error: MonitorError | None = None
     tried: bool = True
 
@@ -58,7 +59,7 @@ class ChangeResult(t.NamedTuple):
         return bool(self.client) and not self.change.changed and not self.change.after
 
 
-def _read_by_id(api: Api, client: fields.Client) -> fields.Client:
+def _read_by_id(api: Api, client: Client) -> Client:
     """Read a client of the list again by its id. Return ``{}`` if the client was deleted.
 
     If the service shows clients only in lists, return the client from the list.
@@ -71,7 +72,7 @@ def _read_by_id(api: Api, client: fields.Client) -> fields.Client:
         raise
 
 
-def without_deleted(api: Api, current: Sequence[fields.Client], labels: t.Collection[str]) -> list[fields.Client]:
+def without_deleted(api: Api, current: Sequence[Client], labels: t.Collection[str]) -> list[Client]:
     """Read each client whose label is in ``labels`` again by its id, and return the list without deleted clients."""
     to_verify = [client for client in current if client["label"] in labels]
     read = api.http.each(functools.partial(_read_by_id, api), to_verify)
@@ -192,14 +193,14 @@ class _Worker:
 
 
 def views_of(
-    api: Api, known: Sequence[fields.Client], clients: Sequence[fields.Client], *, include_keys: bool
-) -> tuple[fields.Views, list[fields.Client]]:
-    """Return :class:`fields.Views` of ``clients``, and ``clients`` with all keys that the service does not mask.
+    api: Api, known: Sequence[Client], clients: Sequence[Client], *, include_keys: bool
+) -> tuple[Views, list[Client]]:
+    """Return :class:`Views` of ``clients``, and ``clients`` with all keys that the service does not mask.
 
     ``known`` are all clients of the account. Some services mask keys only in lists, so with ``include_keys`` read each
     client with masked keys by its id.
     """
-    views = fields.Views(known, clients, include_keys=include_keys)
+    views = Views(known, clients, include_keys=include_keys)
     if not include_keys:
         return views, list(clients)
     todo = [client for client in clients if _may_have_more_keys(client, views)]
@@ -208,10 +209,10 @@ def views_of(
     shown = api.http.each(_KeyReader(api).read, todo)
     by_id = {client["id"]: client for client in shown}
     clients = [by_id.get(client.get("id"), client) for client in clients]
-    return fields.Views(known, clients, include_keys=include_keys), clients
+    return Views(known, clients, include_keys=include_keys), clients
 
 
-def _may_have_more_keys(client: fields.Client, views: fields.Views) -> bool:
+def _may_have_more_keys(client: Client, views: Views) -> bool:
     """Whether a read of the client by its id can return keys that the list does not have."""
     if client.get("id") is None:
         return False
@@ -230,12 +231,12 @@ class _KeyReader:
     without_keys: int = 0
     lock: threading.Lock = dataclasses.field(default_factory=threading.Lock)
 
-    def read(self, client: fields.Client) -> fields.Client:
+    def read(self, client: Client) -> Client:
         """Return the client with its keys. If the service masks the keys of this client, return the same client."""
         if self.without_keys >= _MOST_WITHOUT_KEYS:
             return client
         by_id = _read_by_id(self.api, client)
-        shown = client if fields.mask_reason(by_id) else {**client, **fields.secrets_of(by_id)}
+        shown = client if mask_reason(by_id) else {**client, **secrets_of(by_id)}
         with self.lock:
             self.without_keys = self.without_keys + 1 if shown == client else 0
         return shown

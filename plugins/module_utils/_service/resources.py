@@ -14,6 +14,8 @@ import typing as t
 from collections.abc import Mapping
 
 Object = t.Dict[str, t.Any]  # noqa: UP006
+# A client as the service returns it, with all fields.
+Client = Object
 
 _READ = "the scope {brand}:read_only"
 _WRITE = "the scope {brand}:read_write"

@@ -10,7 +10,7 @@ import collections
 import typing as t
 from collections.abc import Sequence
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import matching
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.patterns import matching
 from ansible_collections.monitor.cloud.plugins.plugin_utils._fleet.facts import Account, Host, Inventory
 from ansible_collections.monitor.cloud.plugins.plugin_utils._fleet.names import Others, natural_sort_key, others_in
 

@@ -11,7 +11,7 @@ import functools
 import re
 from collections.abc import Sequence
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import listed
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.texts import listed
 
 _MOST_NAMES = 5
 # Show at most five names in a sentence: names of hosts, or labels in quotes. A label can contain control characters.

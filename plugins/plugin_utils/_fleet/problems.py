@@ -9,7 +9,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Sequence
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import is_plain_name
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import is_plain_name
 from ansible_collections.monitor.cloud.plugins.plugin_utils._fleet.evidence import Evidence
 from ansible_collections.monitor.cloud.plugins.plugin_utils._fleet.facts import Facts, Host, Inventory
 from ansible_collections.monitor.cloud.plugins.plugin_utils._fleet.names import named, natural_sort_key, quoted

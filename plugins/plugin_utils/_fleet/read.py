@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from ansible.errors import AnsibleError
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import has_valid_length
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import has_valid_length
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import printable
 from ansible_collections.monitor.cloud.plugins.plugin_utils._fleet.facts import Host, Inventory, facts_of
 from ansible_collections.monitor.cloud.plugins.plugin_utils._labels import Entry, entries

@@ -15,7 +15,7 @@ import stat
 import typing as t
 from collections.abc import Mapping, Sequence
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import matching
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.patterns import matching
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.plugin_utils._core import plain
 from ansible_collections.monitor.cloud.plugins.plugin_utils._fleet.slices import Slice, parse

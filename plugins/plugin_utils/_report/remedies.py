@@ -13,7 +13,7 @@ import dataclasses
 import shlex
 from collections.abc import Mapping, Sequence
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import is_plain_name
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import is_plain_name
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.plan import is_too_small
 from ansible_collections.monitor.cloud.plugins.plugin_utils._fleet.names import named
 from ansible_collections.monitor.cloud.plugins.plugin_utils._fleet.states import TITLES

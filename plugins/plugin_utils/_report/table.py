@@ -10,8 +10,8 @@ import itertools
 import textwrap
 from collections.abc import Sequence
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import listed
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.plan import cost
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.texts import listed
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import printable
 from ansible_collections.monitor.cloud.plugins.plugin_utils._fleet.states import TITLES
 from ansible_collections.monitor.cloud.plugins.plugin_utils._report.findings import Finding, Report, counted_noun

@@ -9,7 +9,7 @@ import pytest
 from ansible.utils.display import Display
 
 from ansible_collections.monitor.cloud.plugins.action.fleet_changes import ActionModule
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import fingerprint
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fingerprints import fingerprint
 from ansible_collections.monitor.cloud.tests.support.fleet import inspection, run_variables
 from ansible_collections.monitor.cloud.tests.unit.plugins.stub import action_of
 

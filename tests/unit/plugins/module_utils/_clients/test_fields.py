@@ -12,27 +12,27 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import (
-    Views,
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fingerprints import fingerprint
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import (
     as_text,
     check_label,
     check_labels,
     check_own,
     client_label,
-    escaped,
-    fingerprint,
-    for_templates,
     labels_of_hosts,
-    listed,
+)
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.masks import (
+    for_templates,
     mask_reason,
     masked,
-    matching,
     secrets_of,
     why_masked,
     why_unusable,
 )
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.patterns import matching
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.texts import escaped, listed
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.views import Views
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
-from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import CLIENT, Field
 
 _PORTABLE = re.compile(r"[A-Za-z0-9_-]{3,32}")
 _HOSTS = st.text(max_size=70) | st.from_regex(r"[a-z0-9.-]{1,60}", fullmatch=True)
@@ -245,17 +245,3 @@ def test_bidirectional_and_control_characters_are_escaped_in_a_diff() -> None:
     client = _client(1, label="web\u202e1\u200b\x1b[m")
     assert list(Views([client]).diff([({}, client)])["after"]) == ["web\\u202e1\\u200b\\x1b[m"]
     assert (escaped("café"), escaped(None)) == ("café", None)
-
-
-def test_a_diff_shows_each_field_that_is_set_and_differs(monkeypatch: pytest.MonkeyPatch) -> None:
-    more = {**CLIENT.fields, "notes": Field(settable=True), "read": Field()}
-    monkeypatch.setattr(f"{Views.__module__}.CLIENT", CLIENT._replace(fields=more))
-    before = _client(1, notes="a", read=1)
-    changed, same = {**before, "notes": "b", "read": 2}, {**before, "label": "www1"}
-    key = fingerprint(before["api_key"])
-    for after, shown in (
-        (changed, ({"web1": {"key": key, "notes": "a"}}, {"web1": {"key": key, "notes": "b"}})),
-        (same, ({"web1": key}, {"www1": key})),
-        ({}, ({"web1": key}, {})),
-    ):
-        assert tuple(Views([before]).diff([(before, after)]).values()) == shown

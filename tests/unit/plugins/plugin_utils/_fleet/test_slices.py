@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import fingerprint
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fingerprints import fingerprint
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.plugin_utils._fleet.decide import decide
 from ansible_collections.monitor.cloud.plugins.plugin_utils._fleet.facts import Host, Inventory, Wanted

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import fingerprint
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fingerprints import fingerprint
 from ansible_collections.monitor.cloud.plugins.plugin_utils._host import comparison
 from ansible_collections.monitor.cloud.plugins.plugin_utils._host.client import Registered
 from ansible_collections.monitor.cloud.plugins.plugin_utils._host.host_file import HostFile

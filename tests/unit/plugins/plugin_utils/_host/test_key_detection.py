@@ -4,7 +4,7 @@
 
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import fingerprint
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fingerprints import fingerprint
 from ansible_collections.monitor.cloud.plugins.plugin_utils._host.key_detection import (
     SENTINELS,
     KeyOwner,
