@@ -133,9 +133,9 @@ def _host_change(host: Host, evidence: Evidence, predicts: bool) -> HostChange:
     # A host that was not inspected has no facts, and no steps.
     if host.facts is not None:
         if host.facts.is_absent:
-            _remove(change, host, host.facts, evidence)
+            _decide_removal(change, host, host.facts, evidence)
         else:
-            _roll_out(change, host, host.facts, evidence)
+            _decide_rollout(change, host, host.facts, evidence)
         change.problem = problems.of_host(host, host.facts, change, evidence, predicts)
     change.states, change.detail = states.describe(host, change, evidence)
     if change.problem:
@@ -144,7 +144,7 @@ def _host_change(host: Host, evidence: Evidence, predicts: bool) -> HostChange:
     return change
 
 
-def _roll_out(change: HostChange, host: Host, facts: Facts, evidence: Evidence) -> None:
+def _decide_rollout(change: HostChange, host: Host, facts: Facts, evidence: Evidence) -> None:
     change.client = _client_action(host, facts, change, evidence)
     if change.client == "refuse":
         return
@@ -227,7 +227,7 @@ def _restart_after_change(facts: Facts) -> list[str]:
     return []
 
 
-def _remove(change: HostChange, host: Host, facts: Facts, evidence: Evidence) -> None:
+def _decide_removal(change: HostChange, host: Host, facts: Facts, evidence: Evidence) -> None:
     """Remove only what belongs to the host. File and service stay if another name of the machine is monitored."""
     has_monitored_name = evidence.machine_holder(host) != ""
     if not has_monitored_name:
