@@ -79,12 +79,14 @@ client:
 api_usage: {description: "Requests, retries, and seconds of waiting.", returned: after a request, type: dict}
 """
 
+import typing as t
+
 from ansible_collections.monitor.cloud.plugins.module_utils._clients import apply, changes
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import as_text, check_label
 from ansible_collections.monitor.cloud.plugins.module_utils._module import INCLUDE_KEYS, Module, Params, Result
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, InputError, TaskFailure
-from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import CLIENT, Client
+from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import Client
 
 OPTIONS = {
     # The type str would turn the number 1.10 into "1.1".
@@ -92,27 +94,20 @@ OPTIONS = {
     "id": {"type": "str"},
     "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
     "include_keys": INCLUDE_KEYS,
-    **CLIENT.options,
 }
 
 
 def run(params: Params, api: Api, check_mode: bool) -> Result:
     """Find, create, update or delete the client. Read all clients only if the task needs them."""
-    label, client_id, present = params["label"], params["id"], params["state"] == "present"
-    if label is None and client_id is None:
-        raise InputError(
-            "label and id are null. Give label or id. In check mode, a client that an earlier task creates has no id."
-        )
-    if label is not None:
-        label = as_text(label)
-        check_label(label)
-    values = {name: params[name] for name in CLIENT.options if params[name] is not None}
+    label = _valid_label(params)
+    client_id = params["id"]
+    present = params["state"] == "present"
     current: list[Client] = []
     if client_id is None:
         current = api.list_clients()
-        change = changes.labelled_client(changes.by_label(current), label, present=present, values=values)
+        change = changes.labelled_client(changes.by_label(current), label, present=present)
     else:
-        change = _change_by_id(api, client_id, values if label is None else {**values, "label": label}, present)
+        change = _change_by_id(api, client_id, label, present=present)
         if params["include_keys"]:
             # Read all clients to recognize masks: a mask can look like a key, but several clients have the same mask.
             current = api.list_clients()
@@ -135,28 +130,52 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
     }
 
 
-def _change_by_id(api: Api, client_id: str, values: changes.Values, present: bool) -> changes.Change:
-    label = values.get("label")
-    client = api.get_client(client_id)
-    if client is None:
-        # Also search the list, because the request may have reached a replica that does not have the client yet.
-        client = next((item for item in api.list_clients() if str(item["id"]) == client_id), None)
-    if client is None:
-        if present:
+def _valid_label(params: Params) -> t.Any:
+    """Return the option ``label`` as text, or None. Raise InputError if it is invalid, or if id is null too."""
+    label = params["label"]
+    if label is None:
+        if params["id"] is None:
             raise InputError(
-                f"There is no client with the id {client_id}. Check the id. To create a client, give only a label."
+                "label and id are null. Give label or id. In check mode, a client that an earlier task creates has no "
+                "id."
             )
-        return changes.absent(label or str(client_id))
-    if not present:
-        if label in (None, client["label"]):
-            return changes.delete(client)
+        return None
+    text = as_text(label)
+    check_label(text)
+    return text
+
+
+def _change_by_id(api: Api, client_id: str, label: str | None, *, present: bool) -> changes.Change:
+    client = _client_by_id(api, client_id)
+    if client is None and present:
+        raise InputError(
+            f"There is no client with the id {client_id}. Check the id. To create a client, give only a label."
+        )
+    if client is None:
+        return changes.absent(label or client_id)
+    has_label = label in (None, client["label"])
+    if not present and not has_label:
         raise InputError(
             f"Client {client_id} was not deleted, because its label is {client['label']!r}, not {label!r}. Give only "
             "id, or only label."
         )
-    if label not in (None, client["label"]):
-        changes.check_is_free(client, str(label), api.list_clients())
-    return changes.update(client, values)
+    if not present:
+        return changes.delete(client)
+    if label is None or has_label:
+        return changes.keep(client)
+    changes.check_is_free(client, label, api.list_clients())
+    return changes.rename(client, label)
+
+
+def _client_by_id(api: Api, client_id: str) -> Client | None:
+    client = api.get_client(client_id)
+    if client is not None:
+        return client
+    # Also search the list, because the request may have reached a replica that does not have the client yet.
+    for other in api.list_clients():
+        if str(other["id"]) == client_id:
+            return other
+    return None
 
 
 MODULE = Module(run, OPTIONS, {"required_one_of": [("label", "id")]})

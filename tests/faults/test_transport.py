@@ -294,7 +294,7 @@ def test_a_response_that_never_ends_is_an_error_after_a_total_deadline(opened: O
     api.http.settings = api.http.settings._replace(base_url=f"http://127.0.0.1:{slow.port}/v4")
     began = time.monotonic()
     with pytest.raises(ApiError) as error:
-        api.list_clients() if method == "GET" else api.create_client({"label": "web9"})
+        api.list_clients() if method == "GET" else api.create_client("web9")
     assert "the response did not end within 1.6 s (retry_timeout plus timeout)" in str(error.value)
     assert 1.5 < time.monotonic() - began < 5
     assert (len(slow.requests), listener.requests) == (1, [])

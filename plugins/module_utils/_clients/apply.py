@@ -24,6 +24,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.api import 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import (
     ApiError,
     MonitorError,
+    Outcome,
     WrongObjectError,
 )
 from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import SUBSCRIPTION, Client
@@ -41,7 +42,8 @@ _NOT_LISTED = "Another client, which this token cannot read, has the label. Use 
 _ALIKE = "The account has a client {!r}, and the service treats both labels as equal. Use this label, or another label."
 
 
-class ChangeResult(t.NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class ChangeResult:
     """A change with its result: the client that exists after the change, or the error that stopped the change.
 
     If another controller made the requested change first, ``change`` has the action ``none``. ``tried`` is True if this
@@ -65,11 +67,12 @@ def _read_by_id(api: Api, client: Client) -> Client:
     If the service shows clients only in lists, return the client from the list.
     """
     try:
-        return api.get_client(client["id"]) or {}
+        by_id = api.get_client(client["id"])
     except ApiError as error:
         if error.status in _NOT_READABLE:
             return client
         raise
+    return by_id or {}
 
 
 def without_deleted(api: Api, current: Sequence[Client], labels: t.Collection[str]) -> list[Client]:
@@ -99,14 +102,15 @@ def ensure_capacity(
         return [warning.strip()], ""
     used = existing - actions.count("delete")
     new = actions.count("create")
-    tiers: list[plans.Tier] = []
-    if plans.is_too_small(plans.use_of_plan(used, new, plan, [])) or (check_mode and not plan):
+    use = plans.use_of_plan(used, new, plan, [])
+    if plans.is_too_small(use) or (check_mode and not plan):
         # The list of tiers only adds a hint to a message, so ignore an error of this request.
         with contextlib.suppress(MonitorError):
-            tiers = api.find(SUBSCRIPTION)
-    use = plans.use_of_plan(used, new, plan, tiers)
+            use = plans.use_of_plan(used, new, plan, api.find(SUBSCRIPTION))
     plans.check_capacity(use)
-    return [], plans.cost(use) if check_mode else ""
+    if check_mode:
+        return [], plans.cost(use)
+    return [], ""
 
 
 def carry_out(api: Api, changes: Sequence[Change], *, check_mode: bool) -> list[ChangeResult]:
@@ -118,11 +122,13 @@ def carry_out(api: Api, changes: Sequence[Change], *, check_mode: bool) -> list[
     done = [ChangeResult(change, change.after, change.problem) for change in changes]
     if check_mode:
         return done
-    worker, api.total = _Worker(api), sum(change.changed for change in changes)
-    for action in ("rename", "update", "delete", "create"):
+    worker = _Worker(api)
+    api.total = sum(change.changed for change in changes)
+    for action in ("rename", "delete", "create"):
         numbers = [number for number, change in enumerate(changes) if change.action == action]
         todo = [changes[number] for number in numbers]
-        for number, result in zip(numbers, _create_all(worker, todo) if action == "create" else worker.start(todo)):
+        results = _create_all(worker, todo) if action == "create" else worker.start(todo)
+        for number, result in zip(numbers, results):
             done[number] = result
     return done
 
@@ -149,17 +155,9 @@ class _Worker:
 
     def _make(self, change: Change) -> ChangeResult:
         if self.cause is not None:
-            purpose = f"{change.action} client {change.label!r} (not tried)"
-            outcome = "pending" if self.cause.outcome == "unknown" else "not_done"
-            error = dataclasses.replace(self.cause, purpose=purpose, outcome=outcome)  # type: ignore[arg-type]
-            return ChangeResult(change, change.before, error, tried=False)
+            return _not_tried(change, self.cause)
         try:
-            if change.action == "create":
-                done = ChangeResult(change, self.api.create_client(change.values))
-            elif change.action == "delete":
-                done = self._delete(change)
-            else:
-                done = ChangeResult(change, self.api.update_client(change.before, change.values))
+            done = self._send(change)
         except ApiError as error:
             with self.lock:
                 self._record(change, error)
@@ -168,6 +166,13 @@ class _Worker:
             self.in_a_row = 0
             self.api.done += 1
         return done
+
+    def _send(self, change: Change) -> ChangeResult:
+        if change.action == "create":
+            return ChangeResult(change, self.api.create_client(change.label))
+        if change.action == "rename":
+            return ChangeResult(change, self.api.rename_client(change.before, change.label))
+        return self._delete(change)
 
     def _delete(self, change: Change) -> ChangeResult:
         """Read the client again. Delete the client only if the client still has the label from the list."""
@@ -185,11 +190,22 @@ class _Worker:
             self.in_a_row = 0
             return
         self.in_a_row += 1
-        # The class Http already retried after these errors (except create requests), so other changes would fail too.
-        certain = error.status in (None, 401, 429) and (change.action != "create" or error.outcome != "unknown")
-        every = certain or self.in_a_row >= max(self.api.http.settings.concurrency, _LEAST_IN_A_ROW)
-        if isinstance(error, WrongObjectError) or (self.cause is None and every):
+        if isinstance(error, WrongObjectError) or self.cause is None and self._concerns_all_changes(change, error):
             self.cause = error
+
+    def _concerns_all_changes(self, change: Change, error: ApiError) -> bool:
+        """Whether other changes would fail with the same error."""
+        if self.in_a_row >= max(self.api.http.settings.concurrency, _LEAST_IN_A_ROW):
+            return True
+        # The class Http already retried after these errors, except create requests with an unknown outcome.
+        was_retried = change.action != "create" or error.outcome != "unknown"
+        return was_retried and error.status in (None, 401, 429)
+
+
+def _not_tried(change: Change, cause: ApiError) -> ChangeResult:
+    outcome: Outcome = "pending" if cause.outcome == "unknown" else "not_done"
+    error = dataclasses.replace(cause, purpose=f"{change.action} client {change.label!r} (not tried)", outcome=outcome)
+    return ChangeResult(change, change.before, error, tried=False)
 
 
 def views_of(
@@ -236,9 +252,14 @@ class _KeyReader:
         if self.without_keys >= _MOST_WITHOUT_KEYS:
             return client
         by_id = _read_by_id(self.api, client)
-        shown = client if mask_reason(by_id) else {**client, **secrets_of(by_id)}
+        shown = dict(client)
+        if not mask_reason(by_id):
+            shown.update(secrets_of(by_id))
         with self.lock:
-            self.without_keys = self.without_keys + 1 if shown == client else 0
+            if shown == client:
+                self.without_keys += 1
+            else:
+                self.without_keys = 0
         return shown
 
 
@@ -259,32 +280,58 @@ def _create_all(worker: _Worker, changes: Sequence[Change]) -> list[ChangeResult
     list has the label. If the service refuses the retry because the label exists, the first request created the client.
     Retry until the list contains the client, at most for ``retry_timeout`` seconds.
     """
-    done: dict[str, ChangeResult] = {}
-    unknown: set[str] = set()
+    creation = _Creation(worker)
     todo = list(changes)
-    began = time.monotonic()
     for attempt in itertools.count():
-        results = worker.start(todo)
-        done.update(_by_label(results))
-        if any(entry.error is None for entry in results):
-            began = time.monotonic()
-        ambiguous = [entry for entry in results if _is_ambiguous(entry.error)]
-        if not any(entry.tried for entry in ambiguous):
-            break
-        unknown.update(entry.change.label for entry in ambiguous if _error(entry).outcome == "unknown")
-        resolved = _resolved(worker.api, ambiguous, unknown)
-        done.update(_by_label(resolved))
-        worker.api.done += sum(entry.error is None for entry in resolved)
-        entries = [done[change.label] for change in todo]
-        failed = [entry for entry in entries if _may_succeed_later(entry.error, entry.change.label in unknown)]
-        if not _waited(worker.api.http, failed, attempt, began):
+        failed = creation.attempt(todo)
+        if not _waited(worker.api.http, failed, attempt, creation.began):
             break
         todo = [entry.change for entry in failed]
-    return [done[change.label] for change in changes]
+    return [creation.done[change.label] for change in changes]
 
 
-def _by_label(results: Sequence[ChangeResult]) -> dict[str, ChangeResult]:
-    return {entry.change.label: entry for entry in results}
+@dataclasses.dataclass
+class _Creation:
+    """The state of create requests with retries.
+
+    ``done``: the last result by label. ``unknown``: labels of clients that a request may have created. ``began``: the
+    time of the last success, when the limit for retries begins.
+    """
+
+    worker: _Worker
+    done: dict[str, ChangeResult] = dataclasses.field(default_factory=dict)
+    unknown: set[str] = dataclasses.field(default_factory=set)
+    began: float = dataclasses.field(default_factory=time.monotonic)
+
+    def attempt(self, changes: Sequence[Change]) -> list[ChangeResult]:
+        """Send create requests, and find out unknown outcomes. Return the results that a retry can change."""
+        results = self.worker.start(changes)
+        self._add(results)
+        if any(entry.error is None for entry in results):
+            self.began = time.monotonic()
+        ambiguous = [entry for entry in results if _is_ambiguous(entry.error)]
+        if not any(entry.tried for entry in ambiguous):
+            return []
+        self.unknown.update(entry.change.label for entry in ambiguous if _error(entry).outcome == "unknown")
+        resolved = _resolved(self.worker.api, ambiguous, self.unknown)
+        self._add(resolved)
+        self.worker.api.done += sum(entry.error is None for entry in resolved)
+        return [entry for entry in map(self._result, changes) if self._may_succeed_later(entry)]
+
+    def _add(self, results: Sequence[ChangeResult]) -> None:
+        self.done.update((entry.change.label, entry) for entry in results)
+
+    def _result(self, change: Change) -> ChangeResult:
+        return self.done[change.label]
+
+    def _may_succeed_later(self, entry: ChangeResult) -> bool:
+        error = entry.error
+        if not isinstance(error, ApiError) or error.lasting:
+            return False
+        if error.outcome in ("unknown", "pending"):
+            return True
+        # An earlier request may have created the client, and the list does not show the client yet.
+        return entry.change.label in self.unknown and _is_taken(error)
 
 
 def _waited(http: Http, failed: Sequence[ChangeResult], attempt: int, began: float) -> bool:
@@ -308,16 +355,9 @@ def _error(entry: ChangeResult) -> ApiError:
 
 
 def _is_ambiguous(error: MonitorError | None) -> bool:
-    return isinstance(error, ApiError) and (
-        error.outcome in ("unknown", "pending") or error.status == 409 or error.names_field("label")
-    )
-
-
-def _may_succeed_later(error: MonitorError | None, was_unknown: bool) -> bool:
-    """Whether to retry a create request. ``was_unknown``: an earlier request may have created the client."""
-    if not isinstance(error, ApiError) or error.lasting:
+    if not isinstance(error, ApiError):
         return False
-    return error.outcome in ("unknown", "pending") or (was_unknown and _is_taken(error))
+    return error.outcome in ("unknown", "pending") or error.status == 409 or error.names_field("label")
 
 
 def _is_taken(error: ApiError) -> bool:
@@ -354,7 +394,7 @@ def _unresolved(entry: ChangeResult, failure: ApiError) -> ChangeResult:
     """Return the result of a create request if the list of clients cannot be read."""
     purpose = f"find out whether client {entry.change.label!r} was created"
     error = dataclasses.replace(failure, purpose=purpose, hint="Run again: the next run creates no duplicates.")
-    return entry._replace(error=error)
+    return dataclasses.replace(entry, error=error)
 
 
 def _explain_missing(entry: ChangeResult, existing: t.Collection[str]) -> None:
@@ -367,5 +407,5 @@ def _explain_missing(entry: ChangeResult, existing: t.Collection[str]) -> None:
         # Without a response, the create request can reach the service later, so the outcome stays unknown.
         error.outcome = "pending"
     if _is_taken(error):
-        alike = next((other for other in existing if _bare(other) == _bare(label)), None)
-        error.hint = _ALIKE.format(alike) if alike else _NOT_LISTED
+        alike = [other for other in existing if _bare(other) == _bare(label)]
+        error.hint = _ALIKE.format(alike[0]) if alike else _NOT_LISTED

@@ -10,6 +10,7 @@ request fails. A method that needs a token raises InputError if no token is set.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 import re
@@ -33,7 +34,7 @@ T = t.TypeVar("T")
 _PAGE_SIZES: tuple[int | None, ...] = (500, 100, None)
 # The limit of reads of one list: concurrent writers can change the list again and again.
 _MAX_READS = 6
-_UPDATE_AGAIN = "Client {} now has the wrong value: update it again by its id (monitor_client)."
+_RENAME_AGAIN = "Client {} now has the wrong value: update it again by its id (monitor_client)."
 _OTHER_LABEL = (
     "If the service changes labels, use the label {!r}. If not, check base_url, and any proxy before the service: the "
     "response is about another client."
@@ -51,12 +52,16 @@ class Api:
             raise InputError(f"page_size must be at least 1, not {page_size}.")
         self.http = http
         self.brand = brand
-        self._page_sizes = _PAGE_SIZES if page_size is None else (page_size,)
+        self._page_sizes = _PAGE_SIZES
+        if page_size is not None:
+            self._page_sizes = (page_size,)
+        # Some services accept only PUT for updates.
         self._update = resources.UPDATE_CLIENT
         # The clients of all responses, to redact their secrets. Masked keys do not replace real keys.
         self.known: dict[str, Object] = {}
         # The progress of a task: the number of changes to make (0 until known), and the number of changes made.
-        self.total = self.done = 0
+        self.total = 0
+        self.done = 0
 
     @property
     def reads_only(self) -> bool:
@@ -79,68 +84,67 @@ class Api:
         """Return the number of clients. One request is enough if the service reports the number in ``results``."""
         operation = resources.CLIENT.list_all._replace(purpose="count the clients")
         results = self._call(operation, response.page_of)["results"]
-        return len(self.list_clients()) if results is None else results
+        if results is None:
+            return len(self.list_clients())
+        return int(results)
 
     def _client(self, value: t.Any, *, labelled: bool = False) -> Object:
         client = response.client_of(value, labelled=labelled)
         self.known[repr([client.get(name) for name in ("id", "api_key", "install_code")])] = client
         return client
 
-    def create_client(self, values: Object) -> Object:
-        """Create a client with these field values (create_client). After an unknown outcome, the client may exist."""
+    def create_client(self, label: str) -> Object:
+        """Create a client with this label (create_client). After an unknown outcome, the client may exist."""
+        check = functools.partial(self._created, label)
+        return self._call(resources.CREATE_CLIENT, check, body={"label": label}, label=label)
 
-        def created(value: t.Any) -> Object:
-            client = self._client(value, labelled=True)
-            if client["label"] == values["label"]:
-                advice = _UPDATE_AGAIN.format(client["id"])
-            else:
-                # The client can be older than this task, so the advice must not be to delete the client.
-                advice = _OTHER_LABEL.format(client["label"])
-            return _as_sent(client, values, advice)
-
-        return self._call(resources.CREATE_CLIENT, created, body=values, label=values["label"])
+    def _created(self, label: str, value: t.Any) -> Object:
+        client = self._client(value, labelled=True)
+        # The client can be older than this task, so the advice must not be to delete the client.
+        return _with_label(client, label, _OTHER_LABEL.format(client["label"]))
 
     def get_client(self, client_id: int | str, *, labelled: bool = False) -> Object | None:
         """Return the client with this id, or None (get_client). With ``labelled``, a missing label is an error."""
-        return self._call_or_none(
-            resources.CLIENT.get_one,
-            lambda value: response.requested(self._client(value, labelled=labelled), id=client_id),
-            id=client_id,
-        )
 
-    def update_client(self, client: Object, values: Object) -> Object:
-        """Set fields of a client (update_client). If the service refuses ``POST`` with 405, use ``PUT`` for updates.
+        def check(value: t.Any) -> Object:
+            return response.requested(self._client(value, labelled=labelled), id=client_id)
 
-        If the response is empty, read the client. If the read returns the old values, a replica is late: read again.
-        """
+        return self._call_or_none(resources.CLIENT.get_one, check, id=client_id)
 
-        def updated(value: t.Any) -> Object:
-            began = time.monotonic()
-            now = value and response.requested(self._client(value, labelled=True), id=client["id"])
-            for attempt in itertools.count():
-                now = now or self.get_client(client["id"], labelled=True) or client
-                if any(now.get(name) != client.get(name) for name in values):
-                    break
-                shown = " and ".join(f"the {name} {client.get(name)!r}" for name in values)
-                late = ApiError(f"the service accepted the update, but still shows {shown}", 200, outcome="unknown")
-                self.http.pause(late, attempt, began, self.http.settings.retry_timeout)
-                now = None
-            return _as_sent(now, values, _UPDATE_AGAIN.format(now["id"]))
-
-        operation = self._update
-        if "label" in values:
-            operation = operation._replace(purpose="rename client {id} to {label!r}")
+    def rename_client(self, client: Object, label: str) -> Object:
+        """Set the label of a client (update_client). If the service refuses ``POST`` with 405, use ``PUT``."""
+        check = functools.partial(self._renamed, client, label)
         try:
-            return self._call(operation, updated, body=values, id=client["id"], **values)
+            return self._call(self._update, check, body={"label": label}, id=client["id"], label=label)
         except ApiError as error:
             if error.status != 405 or error.method != "POST":
                 raise
         self._update = resources.UPDATE_CLIENT._replace(method="PUT")
-        return self.update_client(client, values)
+        return self.rename_client(client, label)
+
+    def _renamed(self, client: Object, label: str, value: t.Any) -> Object:
+        """Return the renamed client. If the response is empty, read the client.
+
+        If the response or a read has the old label, a replica is late: read again.
+        """
+        now = None
+        if value:
+            now = response.requested(self._client(value, labelled=True), id=client["id"])
+        began = time.monotonic()
+        for attempt in itertools.count():
+            if now is None:
+                now = self.get_client(client["id"], labelled=True) or client
+            if now["label"] != client["label"]:
+                break
+            problem = f"the service accepted the update, but still shows the label {client['label']!r}"
+            late = ApiError(problem, 200, outcome="unknown")
+            self.http.pause(late, attempt, began, self.http.settings.retry_timeout)
+            now = None
+        return _with_label(t.cast("Object", now), label, _RENAME_AGAIN.format(client["id"]))
 
     def delete_client(self, client_id: int | str, label: str) -> None:
         """Delete a client (delete_client). If the client does not exist, do nothing."""
-        self._call_or_none(resources.DELETE_CLIENT, lambda it: it and response.object_of(it), id=client_id, label=label)
+        self._call_or_none(resources.DELETE_CLIENT, _object_or_nothing, id=client_id, label=label)
 
     def get_plan(self) -> Object:
         """Return the tier of the paid plan, or ``{}`` for the free plan (get_plan)."""
@@ -164,7 +168,11 @@ class Api:
         check = functools.partial(response.item_of, resource)
         if name is None:
             return self._read_list(resource.list_all, check)
-        item = self._call_or_none(resource.get_one, lambda value: response.requested(check(value), id=name), id=name)
+
+        def requested(value: t.Any) -> Object:
+            return response.requested(check(value), id=name)
+
+        item = self._call_or_none(resource.get_one, requested, id=name)
         return [item] if item else []
 
     def list_availability(self) -> list[Object]:
@@ -212,27 +220,34 @@ class Api:
         request = self._filled_in(operation, names)
         if request.access and not self.http.settings.token:
             raise InputError.missing_option("api_token", request.purpose)
-        responded = False
         try:
             value = self.http.request(request, query=query, body=body)
-            responded = True
+        except ApiError as error:
+            raise self._about(error, request, names) from None
+        try:
             return check(value)
         except ApiError as error:
-            if responded and request.method != "GET" and error.outcome == "not_done":
+            if request.method != "GET" and error.outcome == "not_done":
                 error.outcome = "unknown"
-            if error.status == 404 and not (names and error.errors):
-                error.hint = "Check brand and base_url. The version segment is a part of base_url."
-            raise self._about(error, request) from None
+            raise self._about(error, request, names) from None
 
-    def _about(self, error: ApiError, request: Operation) -> ApiError:
+    def _about(self, error: ApiError, request: Operation, names: Object) -> ApiError:
         """Set purpose, method and URL of the error. Do not change a method or a URL that is already set."""
-        error.purpose, error.method = request.purpose, error.method or request.method
+        error.purpose = request.purpose
+        error.method = error.method or request.method
         error.url = error.url or self.http.settings.base_url + request.path
+        # The service explains a missing object with errors. Any other 404 is about the path.
+        is_about_object = bool(names) and bool(error.errors)
+        if error.status == 404 and not is_about_object:
+            error.hint = "Check brand and base_url. The version segment is a part of base_url."
         return error
 
     def _filled_in(self, operation: Operation, names: Object) -> Operation:
+        object_id = ""
+        if "id" in names:
+            object_id = _quoted(names["id"])
         return operation._replace(
-            path=operation.path.format(brand=self.brand, id=_quoted(names["id"]) if "id" in names else ""),
+            path=operation.path.format(brand=self.brand, id=object_id),
             purpose=operation.purpose.format(**names),
             access=operation.access and operation.access.format(brand=self.brand),
         )
@@ -248,36 +263,53 @@ class Api:
         return the same incomplete list. With ``labels``, join the items of all reads until each label is found.
         """
         seen: dict[str, Object] = {}
-        before: list[str] | None = None
-        read = functools.partial(self._page, operation, check)
-        for number in range(1, _MAX_READS + 1):
-            pages = [read(1)]
-            pages += self.http.each(read, range(2, pages[0]["pages"] + 1))
-            entries = [item for page in pages for item in page["data"]]
-            announced = {page["results"] for page in pages}
-            least = min((results for results in announced if results is not None), default=0)
-            # If a record has no id, use the index of the record, so that no record is lost.
-            by_id = {repr(item.get("id") or f"no id {index}"): item for index, item in enumerate(entries)}
-            items, ids = list(by_id.values()), sorted(by_id)
-            if len(entries) < least and ids == before:
-                request = self._filled_in(operation, {})
-                error = ApiError(f"the service announced {least} entries and returned {len(entries)}")
-                error.hint = "If this token cannot read some of the entries, use a token that can read all entries."
-                raise self._about(error, request)
-            seen.update(by_id)
-            if ids == before or announced in ({None}, {len(items)}):
+        before: _Read | None = None
+        for _attempt in range(_MAX_READS):
+            read = self._read_once(operation, check)
+            is_same = before is not None and read.items.keys() == before.items.keys()
+            if is_same and read.returned < read.least:
+                raise self._incomplete(operation, read)
+            seen.update(read.items)
+            if labels:
+                is_enough = labels <= {item["label"] for item in seen.values()}
+            else:
+                is_enough = before is not None and len(seen) >= read.least
+            if is_enough or is_same or read.is_complete:
                 break
-            if labels <= {item["label"] for item in seen.values()} if labels else number > 1 and len(seen) >= least:
-                break
-            before = ids
-        return list(seen.values()) if labels or len(items) < least else items
+            before = read
+        if labels or len(read.items) < read.least:
+            return list(seen.values())
+        return list(read.items.values())
+
+    def _incomplete(self, operation: Operation, read: _Read) -> ApiError:
+        error = ApiError(f"the service announced {read.least} entries and returned {read.returned}")
+        error.hint = "If this token cannot read some of the entries, use a token that can read all entries."
+        return self._about(error, self._filled_in(operation, {}), {})
+
+    def _read_once(self, operation: Operation, check: t.Callable[[t.Any], Object]) -> _Read:
+        """Read all pages of a collection once."""
+        read_page = functools.partial(self._page, operation, check)
+        first = read_page(1)
+        pages = [first, *self.http.each(read_page, range(2, first["pages"] + 1))]
+        items: dict[str, Object] = {}
+        returned = 0
+        for page in pages:
+            for item in page["data"]:
+                # If a record has no id, use the index of the record, so that no record is lost.
+                items[repr(item.get("id") or f"no id {returned}")] = item
+                returned += 1
+        return _Read(items, returned, {page["results"] for page in pages})
 
     def _page(self, operation: Operation, check: t.Callable[[t.Any], Object], number: int) -> Object:
         """Read one page of a collection, and check each item. For a 404 of page 2 or later, return an empty page."""
         size = self._page_sizes[0] if operation.takes_page_size else None
-        query = {**({"page_size": size} if size else {}), **({"page": number} if number > 1 else {})}
+        query = {}
+        if size:
+            query["page_size"] = size
+        if number > 1:
+            query["page"] = number
         try:
-            return self._call(operation, lambda value: response.page_of(value, check), query=query)
+            return self._call(operation, functools.partial(response.page_of, check=check), query=query)
         except ApiError as error:
             if error.status == 404 and number > 1:
                 return {"data": [], "pages": 1, "results": None}
@@ -289,14 +321,43 @@ class Api:
         return self._page(operation, check, number)
 
 
-def _as_sent(client: Object, values: Object, advice: str) -> Object:
-    """Return the created or updated client. Raise WrongObjectError with the advice if a value is wrong."""
+@dataclasses.dataclass(frozen=True)
+class _Read:
+    """One read of all pages of a list.
+
+    ``items``: the items by id. ``returned``: the number of entries on all pages, with duplicates. ``announced``: the
+    numbers of items that the pages announced; None for a page without this number.
+    """
+
+    items: dict[str, Object]
+    returned: int
+    announced: set[int | None]
+
+    @property
+    def least(self) -> int:
+        """The smallest announced number of items; 0 if no page announced a number."""
+        return min((number for number in self.announced if number is not None), default=0)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all pages announced the number of items that the read has, or no page announced a number."""
+        return self.announced in ({None}, {len(self.items)})
+
+
+def _with_label(client: Object, label: str, advice: str) -> Object:
+    """Return the created or renamed client. Raise WrongObjectError with the advice if its label is wrong."""
     try:
-        return response.requested(client, **values)
+        return response.requested(client, label=label)
     except WrongObjectError as error:
         error.outcome = "done"
         error.hint = advice
         raise
+
+
+def _object_or_nothing(value: t.Any) -> Object:
+    if not value:
+        return {}
+    return response.object_of(value)
 
 
 def _quoted(segment: object) -> str:

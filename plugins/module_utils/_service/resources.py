@@ -4,8 +4,7 @@
 
 """Descriptions of the resources of docs/openapi.yaml. Pure.
 
-Requests, checks of responses, options and results of modules, and variables of the inventory plugin use these
-descriptions.
+Requests, checks of responses, results of modules, and variables of the inventory plugin use these descriptions.
 """
 
 from __future__ import annotations
@@ -25,12 +24,11 @@ _PLAN_GRANTS = "one of the grants account_access, {brand}_subscription, add_{bra
 class Field(t.NamedTuple):
     """A field of a resource. If a response contains the field, the value must have one of the ``types``.
 
-    A response without a ``required`` field is an error. Create and update requests can set a ``settable`` field.
+    A response without a ``required`` field is an error.
     """
 
     types: type | tuple[type, ...] = object
     required: bool = False
-    settable: bool = False
     secret: bool = False
 
 
@@ -68,17 +66,8 @@ class Resource(t.NamedTuple):
         return Operation("GET", f"{self.path}/{{id}}", f"read {self.noun} {{id!r}}", self.access)
 
     @property
-    def settable(self) -> list[str]:
-        return [name for name, field in self.fields.items() if field.settable]
-
-    @property
     def secret(self) -> list[str]:
         return [name for name, field in self.fields.items() if field.secret]
-
-    @property
-    def options(self) -> dict[str, t.Any]:
-        """The options of a module for all settable fields except label. Each module defines its own option label."""
-        return {name: {"type": "str"} for name in self.settable if name != "label"}
 
 
 CLIENT = Resource(
@@ -86,7 +75,7 @@ CLIENT = Resource(
     "/{brand}/clients",
     {
         "id": Field((int, float, str), required=True),
-        "label": Field(settable=True),
+        "label": Field(),
         "api_key": Field(secret=True),
         "install_code": Field(secret=True),
         "apps": Field(),
@@ -108,7 +97,7 @@ REGION = Resource("region", "/regions", {"id": Field(str, required=True), "capab
 CREATE_CLIENT = Operation(
     "POST", CLIENT.path, "create client {label!r}", f"{_WRITE} and the grant add_{{brand}}", idempotent=False
 )
-UPDATE_CLIENT = Operation("POST", f"{CLIENT.path}/{{id}}", "update client {id}", _WRITE)
+UPDATE_CLIENT = Operation("POST", f"{CLIENT.path}/{{id}}", "rename client {id} to {label!r}", _WRITE)
 DELETE_CLIENT = Operation("DELETE", f"{CLIENT.path}/{{id}}", "delete client {label!r}", _WRITE)
 GET_PLAN = Operation("GET", "/{brand}/plan", "read the plan", f"{_READ} and {_PLAN_GRANTS}")
 SET_PLAN = Operation(

@@ -12,7 +12,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes imp
     Fleet,
     check_is_free,
     reconcile_fleet,
-    update,
+    rename,
 )
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 
@@ -86,11 +86,11 @@ def test_two_clients_with_the_same_label_are_not_changed(options: dict[str, Any]
     assert problems == {"The label 'web1' has 2 clients, with the ids 1 and 7"}
 
 
-def test_a_client_keeps_its_own_label_and_gets_only_the_fields_that_differ() -> None:
+def test_a_client_keeps_its_own_label_or_gets_a_free_one() -> None:
     current = _clients(["web1", "web2"])
-    for label, action, sent in (("web1", "none", {}), ("web3", "rename", {"label": "web3"})):
+    for label, action in (("web1", "none"), ("web3", "rename")):
         check_is_free(current[0], label, current)
-        change = update(current[0], {"label": label})
-        assert (change.action, change.values, change.after["label"]) == (action, sent, label)
+        change = rename(current[0], label)
+        assert (change.action, change.after["label"]) == (action, label)
     with pytest.raises(InputError, match="client 2 has this label"):
         check_is_free(current[0], "web2", current)
