@@ -43,11 +43,15 @@ def redact_all(value: t.Any, secrets: t.Mapping[str, str]) -> t.Any:
     """Redact all strings in lists and dicts, except keys of dicts: callers look up values by these keys."""
     if isinstance(value, str):
         shown = redact(value, secrets)
+        if shown != value:
+            return shown
         # Core attaches the origin of a value to the object, so return the same object if the text contains no secret.
-        return value if shown == value else shown
+        return value
     if isinstance(value, dict):
         return {key: redact_all(item, secrets) for key, item in value.items()}
-    return [redact_all(item, secrets) for item in value] if isinstance(value, (list, tuple)) else value
+    if isinstance(value, (list, tuple)):
+        return [redact_all(item, secrets) for item in value]
+    return value
 
 
 def printable(text: str, replacement: str = " ") -> str:

@@ -20,7 +20,7 @@ from collections.abc import Mapping
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service import resources
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, WrongObjectError
-from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import Object, Operation, Resource
+from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import Field, Object, Operation, Resource
 
 _TOKEN = "The token is wrong or lacks access: check api_token (monitor_agent_api_token, MONITOR_API_TOKEN)."
 _MAINTENANCE = "The service is in maintenance: try again later."
@@ -76,6 +76,7 @@ _BY_STATUS = {425: _LIMITED, 429: _LIMITED, **dict.fromkeys((408, 500, 502, 503,
 _BY_STATUS.update(dict.fromkeys(range(520, 530), _DOWN))
 # The encodings that requests and urllib3 always decode.
 _ENCODINGS = ("gzip", "deflate")
+_ALIASES = {"x-gzip": "gzip"}
 
 
 def value_of(
@@ -99,13 +100,16 @@ def value_of(
         reason = "an informational response, but no final response"
     else:
         reason = _redirect(status, headers, redact) or _errors_as_text(errors) or redact(_error_text(body))
+    if not reason:
+        reason = _described(headers, content, is_json, redact)
+    is_certain = kind.refused or operation.method == "GET"
     is_safe = operation.idempotent or kind.refused
     raise ApiError(
-        f"the service returned {status}: {reason or _described(headers, content, is_json, redact)}",
+        f"the service returned {status}: {reason}",
         status=status,
         errors=errors,
         hint=_hint(operation, status, kind, errors),
-        outcome="not_done" if kind.refused or operation.method == "GET" else "unknown",
+        outcome="not_done" if is_certain else "unknown",
         retryable=kind.transient and is_safe,
         lasting=kind.lasting,
         wait=retry_after(headers) if kind.transient else None,
@@ -122,7 +126,9 @@ def _decoded(content: bytes) -> t.Any:
 def finite_number(text: str) -> float | None:
     """Return a number, or None if the number is too large. Python would read 1e999 as infinity, which is not JSON."""
     number = float(text)
-    return number if math.isfinite(number) else None
+    if math.isfinite(number):
+        return number
+    return None
 
 
 def _has_only_errors(body: t.Any) -> bool:
@@ -142,7 +148,9 @@ def _kind_of(status: int, headers: Mapping[str, str], content: bytes, is_json: b
         return _IN_MAINTENANCE
     if status == 400 and not begins_as_json:
         return _GATEWAY
-    return _BY_STATUS.get(status, _REFUSAL if status < 500 else _FAILURE)
+    if status in _BY_STATUS:
+        return _BY_STATUS[status]
+    return _REFUSAL if status < 500 else _FAILURE
 
 
 def _kind_of_success(is_json: bool, begins_as_json: bool) -> _Kind:
@@ -157,7 +165,9 @@ def _hint(operation: Operation, status: int, kind: _Kind, errors: list[Object]) 
     if is_of_token and operation.access:
         return f"{_TOKEN} The token needs {operation.access}."
     explains_itself = bool(errors) and status not in (401, 403) and kind in (_REFUSAL, _REPORTED, _FAILURE)
-    return "" if explains_itself else kind.hint
+    if explains_itself:
+        return ""
+    return kind.hint
 
 
 def _redirect(status: int, headers: Mapping[str, str], redact: t.Callable[[str], str]) -> str:
@@ -170,11 +180,13 @@ def _redirect(status: int, headers: Mapping[str, str], redact: t.Callable[[str],
 
 
 def _errors_as_text(errors: list[Object]) -> str:
-    texts = []
-    for item in errors:
-        text = f"{item['field']}: {item['reason']}" if item["field"] else item["reason"]
-        texts.append(text)
-    return "; ".join(texts)
+    return "; ".join(map(_error_as_text, errors))
+
+
+def _error_as_text(error: Object) -> str:
+    if error["field"]:
+        return f"{error['field']}: {error['reason']}"
+    return str(error["reason"])
 
 
 def _described(headers: Mapping[str, str], content: bytes, is_json: bool, redact: t.Callable[[str], str]) -> str:
@@ -211,7 +223,9 @@ def _quotable(headers: Mapping[str, str], content: bytes) -> str | None:
     except UnicodeDecodeError:
         return None
     # Text in UTF-16 contains zero bytes, which would hide the names of fields.
-    return None if "\0" in text or _names_a_secret(text) else text
+    if "\0" in text or _names_a_secret(text):
+        return None
+    return text
 
 
 def _names_a_secret(text: str) -> bool:
@@ -221,13 +235,16 @@ def _names_a_secret(text: str) -> bool:
 
 def encodings(headers: Mapping[str, str]) -> list[str]:
     """Return the names in Content-Encoding. ``identity`` means no encoding, and ``x-gzip`` means ``gzip``."""
-    names = [name.strip().lower() for name in headers.get("Content-Encoding", "").split(",")]
-    return ["gzip" if name == "x-gzip" else name for name in names if name not in ("", "identity")]
+    given = headers.get("Content-Encoding", "").lower().split(",")
+    names = [_ALIASES.get(name.strip(), name.strip()) for name in given]
+    return [name for name in names if name not in ("", "identity")]
 
 
 def _errors_of(body: t.Any, redact: t.Callable[[str], str]) -> list[Object]:
     """Return the errors in a response of the documented shape; empty for a response of another shape."""
-    errors = body.get("errors") if isinstance(body, dict) else None
+    if not isinstance(body, dict):
+        return []
+    errors = body.get("errors")
     if isinstance(errors, dict):
         # Services written with Rails return a dictionary with a list of reasons for each field.
         errors = [{"field": field, "reason": _text(reasons)} for field, reasons in errors.items()]
@@ -245,7 +262,9 @@ def _error_text(body: t.Any) -> str:
     """Return the text of an error, if the body is an object or a list of objects. Other JSON can be a value."""
     if isinstance(body, list):
         return _text([item for item in body if isinstance(item, dict)])
-    return _text(body) if isinstance(body, dict) else ""
+    if isinstance(body, dict):
+        return _text(body)
+    return ""
 
 
 def _text(body: t.Any) -> str:
@@ -258,7 +277,9 @@ def _text(body: t.Any) -> str:
         return ""
     # A gateway can put the response of the service into its own error.
     contains_a_client = _names_a_secret(body) and not _SEPARATORS.isdisjoint(body)
-    return "" if contains_a_client else body
+    if contains_a_client:
+        return ""
+    return body
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
@@ -268,10 +289,13 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     """
     given = headers.get("Retry-After", "")
     try:
-        seconds = _time_of(given) - _now_of(headers) if ":" in given else float(given)
+        is_date = ":" in given
+        seconds = _time_of(given) - _now_of(headers) if is_date else float(given)
     except (ValueError, TypeError, OverflowError):
         return None
-    return seconds if 0 < seconds < float("inf") else None
+    if 0 < seconds < math.inf:
+        return seconds
+    return None
 
 
 def _time_of(date: str) -> float:
@@ -301,16 +325,23 @@ def item_of(resource: Resource, value: t.Any) -> Object:
     """Return an object of a resource. Raise ApiError if a required field is missing, or a type is wrong."""
     item = object_of(value)
     for name, field in resource.fields.items():
-        missing = item.get(name) is None
-        if field.required if missing else not isinstance(item[name], field.types):
+        if not _is_valid(field, item.get(name)):
             raise invalid_shape(f"a {resource.noun} without a valid {name}")
     return item
+
+
+def _is_valid(field: Field, value: t.Any) -> bool:
+    if value is None:
+        return not field.required
+    return isinstance(value, field.types)
 
 
 def plan_of(value: t.Any) -> Object:
     """Return a tier, or ``{}`` for the free plan. Raise ApiError for an incomplete tier."""
     # Some services return null or [] in place of {}.
-    return {} if value in (None, {}, []) else item_of(resources.SUBSCRIPTION, value)
+    if value in (None, {}, []):
+        return {}
+    return item_of(resources.SUBSCRIPTION, value)
 
 
 def client_of(value: t.Any, *, labelled: bool = False) -> Object:
@@ -320,20 +351,35 @@ def client_of(value: t.Any, *, labelled: bool = False) -> Object:
     raise ApiError if the client has no label.
     """
     client = dict(item_of(resources.CLIENT, value))
-    label, integer = client.get("label"), _INTEGER.fullmatch(str(client["id"]))
-    client["id"] = int(integer[1]) if integer else client["id"]
-    client["label"] = label if isinstance(label, str) and label else None
+    integer = _INTEGER.fullmatch(str(client["id"]))
+    if integer:
+        client["id"] = int(integer[1])
+    label = client.get("label")
+    if not isinstance(label, str) or not label:
+        client["label"] = None
     if labelled and client["label"] is None:
         raise invalid_shape("a client without label")
     if isinstance(client.get("apps"), dict):
-        client["apps"] = {name: bool(on) if on in (0, 1) else on for name, on in client["apps"].items()}
+        client["apps"] = {name: _as_boolean(on) for name, on in client["apps"].items()}
     return client
 
 
-def page_of(value: t.Any, check: t.Callable[[t.Any], Object] = lambda item: item) -> Object:
+def _as_boolean(value: t.Any) -> t.Any:
+    if value in (0, 1):
+        return bool(value)
+    return value
+
+
+def _unchecked(item: t.Any) -> t.Any:
+    return item
+
+
+def page_of(value: t.Any, check: t.Callable[[t.Any], Object] = _unchecked) -> Object:
     """Check and return a page of a collection. ``results``: the number of all items, None if unknown."""
     page = object_of(value)
-    data, pages, results = page.get("data"), page.get("pages", 1), page.get("results")
+    data = page.get("data")
+    pages = page.get("pages", 1)
+    results = page.get("results")
     if not isinstance(data, list) or not isinstance(pages, int) or not isinstance(results, (int, type(None))):
         raise invalid_shape("the field data is not a list, or the field pages or results is not a number")
     # Without this check, a page without the field pages would count as the complete list.

@@ -63,14 +63,18 @@ class Http:
     def __init__(self, settings: Settings) -> None:
         if MISSING:
             raise InputError(missing_required_lib("requests", url="https://pypi.org/project/requests"))
-        self.settings, self._session = settings, _session(settings)
+        self.settings = settings
+        self._session = _session(settings)
         self.usage = {"requests": 0, "retries": 0, "waited": 0.0}
         # The scopes of the token; empty if the service does not report scopes.
         self.scopes: list[str] = []
         # The main thread calls on_wait twice a second while other threads make requests.
-        self.on_wait: t.Callable[[], None] = lambda: None
-        self._lock, self._stopped = threading.Lock(), threading.Event()
-        self._reached, self.paused_until = False, 0.0
+        self.on_wait: t.Callable[[], None] = _do_nothing
+        self.paused_until = 0.0
+        self._lock = threading.Lock()
+        self._stopped = threading.Event()
+        # Whether the service has responded to a request.
+        self._reached = False
 
     def request(self, operation: Operation, *, query: Object | None, body: Object | None) -> t.Any:
         """Send the request of an operation, with retries; return the decoded JSON, or None for an empty response.
@@ -98,16 +102,22 @@ class Http:
     def _seconds_for_retries(self) -> float:
         """Return the limit for retries. Before the first response, the limit is short: base_url may be wrong."""
         limit = self.settings.retry_timeout
-        return limit if self._reached else min(limit, _FIRST_CONTACT)
+        if self._reached:
+            return limit
+        return min(limit, _FIRST_CONTACT)
 
     def pause(self, error: ApiError, attempt: int, began: float, limit: float, retries: int = 1) -> None:
         """Wait before a retry: as long as the service asks, or a random time. After ``limit`` seconds, fail."""
         backoff = random.uniform(0, min(_LONGEST_BACKOFF, _FIRST_BACKOFF * 2 ** min(attempt, 10)))
-        now, seconds = time.monotonic(), error.wait or backoff
+        seconds = error.wait or backoff
+        now = time.monotonic()
         if now + seconds > began + limit:
-            asks = f"The service asks to wait {seconds:.0f} s." if error.wait else ""
-            gave_up = f"Gave up after {limit:g} s (retry_timeout): try again later." if limit else ""
-            error.hint = " ".join(filter(None, [error.hint, asks, gave_up]))
+            hints = [error.hint]
+            if error.wait:
+                hints.append(f"The service asks to wait {seconds:.0f} s.")
+            if limit:
+                hints.append(f"Gave up after {limit:g} s (retry_timeout): try again later.")
+            error.hint = " ".join(filter(None, hints))
             raise error
         with self._lock:
             self.usage["retries"] += retries
@@ -160,7 +170,9 @@ class Http:
                 content = self._content_of(response, deadline, _unknown_outcome(operation))
         except (requests.RequestException, urllib3.exceptions.HTTPError, OSError, ValueError) as failure:
             raise self._no_response(failure, operation) from None
-        self.scopes = response.headers.get("X-OAuth-Scopes", "").replace(",", " ").split() or self.scopes
+        scopes = response.headers.get("X-OAuth-Scopes", "").replace(",", " ").split()
+        if scopes:
+            self.scopes = scopes
         return value_of(operation, response.status_code, response.headers, content, self._redact)
 
     def _prepared(self, operation: Operation, query: Object | None, body: Object | None) -> requests.PreparedRequest:
@@ -181,44 +193,59 @@ class Http:
         # Raise an error if a body is shorter than Content-Length. Only urllib3 2 raises this error by default.
         raw.enforce_content_length = True
         names = encodings(response.headers)
-        can_decode = all(name in raw.CONTENT_DECODERS for name in names)
         # urllib3 decodes neither "gzip, identity" nor, before version 2, "x-gzip".
-        raw.headers["Content-Encoding"] = ", ".join(names) if can_decode else ""
+        raw.headers["Content-Encoding"] = ""
+        if all(name in raw.CONTENT_DECODERS for name in names):
+            raw.headers["Content-Encoding"] = ", ".join(names)
         for chunk in _chunks(raw):
             content += chunk
-            problem = ""
-            if len(content) > _LARGEST * 2**20:
-                problem = f"the response has more than {_LARGEST} MiB"
-                hint = "Check base_url."
-            elif time.monotonic() > deadline:
-                limit = self.settings.retry_timeout + self.settings.timeout
-                problem = f"the response did not end within {limit:g} s (retry_timeout plus timeout)"
-                hint = "Check the network, and any proxy before the service. For a slow network, increase timeout."
-            if problem:
-                raise ApiError(problem, response.status_code, hint=hint, outcome=outcome, lasting=True)
+            problem = self._problem_of_content(len(content), deadline)
+            if problem is not None:
+                problem.status = response.status_code
+                problem.outcome = outcome
+                raise problem
         return bytes(content)
 
+    def _problem_of_content(self, size: int, deadline: float) -> ApiError | None:
+        if size > _LARGEST * 2**20:
+            return ApiError(f"the response has more than {_LARGEST} MiB", hint="Check base_url.", lasting=True)
+        if time.monotonic() > deadline:
+            limit = self.settings.retry_timeout + self.settings.timeout
+            return ApiError(
+                f"the response did not end within {limit:g} s (retry_timeout plus timeout)",
+                hint="Check the network, and any proxy before the service. For a slow network, increase timeout.",
+                lasting=True,
+            )
+        return None
+
     def _no_response(self, failure: Exception, operation: Operation) -> ApiError:
-        cause, was_sent = _cause_of(failure)
-        self._reached = self._reached or isinstance(failure, requests.ReadTimeout)
-        is_lasting = isinstance(failure, (ValueError, requests.exceptions.SSLError, urllib3.exceptions.SSLError))
-        is_of_network = isinstance(failure, (requests.RequestException, urllib3.exceptions.HTTPError))
-        # If a service or load balancer restarts during a TLS handshake, the SSLError contains EOF. A retry can succeed.
-        is_passing = (is_of_network and not is_lasting) or "EOF" in str(failure)
+        cause = _first_cause(failure)
+        was_sent = not _is_unsent(failure)
+        if isinstance(failure, requests.ReadTimeout):
+            self._reached = True
+        problem = f"no response: {type(cause).__name__}"
         # If the URL of a proxy is invalid, the error can contain the proxy password. So do not show the error text.
-        text = "" if isinstance(failure, ValueError) else f": {cause}"
+        if not isinstance(failure, ValueError):
+            problem += f": {cause}"
+        is_safe = operation.idempotent or not was_sent
         return ApiError(
-            self._redact(f"no response: {type(cause).__name__}{text}"),
+            self._redact(problem),
             hint="Check base_url, the network, the proxy of the environment, ca_path or REQUESTS_CA_BUNDLE, and "
             f"timeout ({self.settings.timeout:g} s).",
             outcome=_unknown_outcome(operation) if was_sent else "not_done",
-            retryable=is_passing and (operation.idempotent or not was_sent),
+            retryable=is_safe and _is_passing(failure),
         )
 
     def _redact(self, text: str) -> str:
         """Return a text as one line of at most 500 characters, without the token."""
-        secrets = {"token": self.settings.token} if self.settings.token else {}
+        secrets = {}
+        if self.settings.token:
+            secrets["token"] = self.settings.token
         return printable(redact(text[:50_000], secrets))[:500].strip()
+
+
+def _do_nothing() -> None:
+    pass
 
 
 def _unknown_outcome(operation: Operation) -> Outcome:
@@ -233,19 +260,37 @@ def _chunks(raw: urllib3.HTTPResponse) -> t.Iterator[bytes]:
     return raw.stream(_CHUNK, decode_content=True)
 
 
-def _cause_of(failure: BaseException) -> tuple[BaseException, bool]:
-    """Return the first cause of an exception, and whether the request was sent."""
-    unsent = (urllib3.exceptions.ConnectTimeoutError, ssl.SSLCertVerificationError)
-    cause = failure
-    was_sent = not isinstance(cause, unsent)
+def _causes_of(failure: BaseException) -> list[BaseException]:
+    """Return an exception and its causes, the first cause last."""
+    causes = [failure]
     while True:
         # Ignore __context__, because in urllib3 1.26 this attribute can be a TypeError about an unrelated argument.
-        wrapped = (getattr(cause, "reason", None), *cause.args, cause.__cause__)
-        inner = next((item for item in wrapped if isinstance(item, BaseException)), None)
-        if inner is None:
-            return cause, was_sent
-        cause = inner
-        was_sent = was_sent and not isinstance(cause, unsent)
+        last = causes[-1]
+        wrapped = [getattr(last, "reason", None), *last.args, last.__cause__]
+        inner = [item for item in wrapped if isinstance(item, BaseException)]
+        if not inner:
+            return causes
+        causes.append(inner[0])
+
+
+def _first_cause(failure: BaseException) -> BaseException:
+    return _causes_of(failure)[-1]
+
+
+def _is_unsent(failure: BaseException) -> bool:
+    """Whether the request was certainly not sent, because there was no connection."""
+    unsent = (urllib3.exceptions.ConnectTimeoutError, ssl.SSLCertVerificationError)
+    return any(isinstance(cause, unsent) for cause in _causes_of(failure))
+
+
+def _is_passing(failure: Exception) -> bool:
+    """Whether a retry can succeed."""
+    # If a service or load balancer restarts during a TLS handshake, the SSLError contains EOF.
+    if "EOF" in str(failure):
+        return True
+    if isinstance(failure, (ValueError, requests.exceptions.SSLError, urllib3.exceptions.SSLError)):
+        return False
+    return isinstance(failure, (requests.RequestException, urllib3.exceptions.HTTPError))
 
 
 def _session(settings: Settings) -> requests.Session:
@@ -259,13 +304,24 @@ def _session(settings: Settings) -> requests.Session:
     # Read the environment only here. By default, the library requests reads the environment for each request, which is
     # slow. A password in a netrc file would replace the token. On macOS, a forked process that reads proxies crashes.
     session.trust_env = False
-    if urllib.request.getproxies_environment() and (
-        settings.allow_http or settings.base_url.lower().startswith("https:")
-    ):
+    may_use_proxy = settings.allow_http or settings.base_url.lower().startswith("https:")
+    if may_use_proxy and urllib.request.getproxies_environment():
         session.proxies.update(requests.utils.get_environ_proxies(settings.base_url))
-    bundles = (os.environ.get(name) for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE"))
-    session.verify = (settings.ca_path or next(filter(None, bundles), True)) if settings.validate_certs else False
-    if not settings.validate_certs:
+    session.verify = _verification(settings)
+    if session.verify is False:
         # Without this call, urllib3 prints a warning for each connection.
         urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
     return session
+
+
+def _verification(settings: Settings) -> bool | str:
+    """Return the file with certificates of authorities, True for the default file, or False for no check."""
+    if not settings.validate_certs:
+        return False
+    if settings.ca_path:
+        return settings.ca_path
+    for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE"):
+        bundle = os.environ.get(name)
+        if bundle:
+            return bundle
+    return True
