@@ -54,6 +54,8 @@ read_only:
 api_usage: {description: "Requests, retries, and seconds of waiting.", returned: after a request, type: dict}
 """
 
+import typing as t
+
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.apply import views_of
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import as_text
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.patterns import compiled
@@ -65,6 +67,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._module import (
     account_fingerprint,
 )
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
+from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import Client
 
 OPTIONS = {
     "id": {"type": "str"},
@@ -77,22 +80,17 @@ OPTIONS = {
 
 def run(params: Params, api: Api, check_mode: bool) -> Result:
     """Read the client that has the id. If no id is given, read all clients."""
-    label, pattern = params["label"], params["label_pattern"]
-    label = None if label is None else as_text(label)
-    # Compile the expression before the first request, so that an invalid expression fails early.
-    expression = None if pattern is None else compiled(pattern, "label_pattern")
-    if params["id"] is not None:
+    is_selected = _selection(params)
+    if params["id"] is None:
+        account = api.list_clients()
+        clients = list(filter(is_selected, account))
+    else:
         client = api.get_client(params["id"])
         clients = [client] if client else []
-        # Read all clients to recognize masks: a mask can look like a key, but several clients have the same mask.
-        account = api.list_clients() if client and params["include_keys"] else clients
-    else:
-        account = clients = api.list_clients()
-    if label is not None:
-        clients = [client for client in account if client["label"] == label]
-    elif expression is not None:
-        labelled = [client for client in account if client["label"] is not None]
-        clients = [client for client in labelled if expression.fullmatch(client["label"])]
+        account = clients
+        if client and params["include_keys"]:
+            # Read all clients to recognize masks: a mask can look like a key, but several clients have the same mask.
+            account = api.list_clients()
     views, clients = views_of(api, account, clients, include_keys=params["include_keys"])
     return {
         "changed": False,
@@ -101,6 +99,17 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
         "account_fingerprint": account_fingerprint(params),
         "read_only": api.reads_only,
     }
+
+
+def _selection(params: Params) -> t.Callable[[Client], bool]:
+    """Return a function that selects clients. Raise InputError if an option is invalid, before the first request."""
+    if params["label"] is not None:
+        label = as_text(params["label"])
+        return lambda client: bool(client["label"] == label)
+    if params["label_pattern"] is not None:
+        expression = compiled(params["label_pattern"], "label_pattern")
+        return lambda client: client["label"] is not None and bool(expression.fullmatch(client["label"]))
+    return lambda client: True
 
 
 MODULE = Module(run, OPTIONS, {"mutually_exclusive": [("id", "label", "label_pattern")]})

@@ -144,6 +144,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.views impor
 from ansible_collections.monitor.cloud.plugins.module_utils._module import INCLUDE_KEYS, Module, Params, Result
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, TaskFailure
+from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import Client
 
 OPTIONS = {
     # The type str would turn a nested list into one label. Then prune would delete the clients of the nested list.
@@ -166,13 +167,7 @@ _LISTED = {"create": "created", "rename": "renamed", "delete": "deleted", "none"
 
 def run(params: Params, api: Api, check_mode: bool) -> Result:
     """Read the clients, read the plan if a client must be created, and make the changes."""
-    fleet = Fleet(
-        labels=[as_text(label) for label in params["labels"]],
-        present=params["state"] == "present",
-        renames={old: as_text(new) for old, new in params["renames"].items()},
-        prune_pattern=params["prune_pattern"] if params["prune"] else None,
-        prune_limit=params["prune_limit"],
-    )
+    fleet = _fleet(params)
     current = api.list_clients()
     if params["verify"]:
         current = apply.without_deleted(api, current, fleet.labels)
@@ -182,40 +177,57 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
     if params["check_capacity"]:
         warnings, cost = apply.ensure_capacity(api, changes, len(current), check_mode=check_mode, advice=_SKIP_CHECK)
     done = apply.carry_out(api, changes, check_mode=check_mode)
-    result = {**_summary(done), **({"cost": cost} if cost else {}), "warnings": [*warnings, *apply.not_deleted(done)]}
+    result = _summary(done)
+    result["warnings"] = [*warnings, *apply.not_deleted(done)]
+    if cost:
+        result["cost"] = cost
     if result["failures"] and not params["allow_failures"]:
         raise TaskFailure(_failure_message(result), result)
-    gone = {entry.change.before["id"] for entry in done if entry.change.action == "delete" and entry.error is None}
-    remaining = [client for client in current if client["id"] not in gone]
     try:
-        views, clients = apply.views_of(
-            api, remaining, [entry.client for entry in done], include_keys=params["include_keys"]
-        )
+        result.update(_clients(api, current, done, include_keys=params["include_keys"]))
     except ApiError as error:
         raise TaskFailure(str(error), result) from error
     made = [entry.change for entry in done if entry.change.changed and not entry.error]
-    return {
-        **result,
-        "clients": {
-            client["label"]: views.show(client)
-            for client, entry in zip(clients, done)
-            if client and not entry.renamed_meanwhile
-        },
-        "key_owners": views.key_owners(),
-        "diff": Views(current).diff((change.before, change.after) for change in made),
-    }
+    result["diff"] = Views(current).diff((change.before, change.after) for change in made)
+    return result
+
+
+def _fleet(params: Params) -> Fleet:
+    prune_pattern = None
+    if params["prune"]:
+        prune_pattern = params["prune_pattern"]
+    return Fleet(
+        labels=[as_text(label) for label in params["labels"]],
+        present=params["state"] == "present",
+        renames={old: as_text(new) for old, new in params["renames"].items()},
+        prune_pattern=prune_pattern,
+        prune_limit=params["prune_limit"],
+    )
+
+
+def _clients(api: Api, current: Sequence[Client], done: Sequence[apply.ChangeResult], *, include_keys: bool) -> Result:
+    """Return the clients by label after all changes, and the owners of all keys. ``current``: the clients before."""
+    deleted = {entry.change.before["id"] for entry in done if entry.change.action == "delete" and entry.error is None}
+    remaining = [client for client in current if client["id"] not in deleted]
+    views, clients = apply.views_of(api, remaining, [entry.client for entry in done], include_keys=include_keys)
+    shown = {}
+    for client, entry in zip(clients, done):
+        if client and not entry.renamed_meanwhile:
+            shown[client["label"]] = views.show(client)
+    return {"clients": shown, "key_owners": views.key_owners()}
 
 
 def _summary(done: Sequence[apply.ChangeResult]) -> Result:
     lists: dict[str, list[str]] = {name: [] for name in _LISTED.values()}
+    failures = {}
+    changed = False
     for entry in done:
-        if entry.error is None:
-            lists[_LISTED[entry.change.action]].append(entry.change.label)
-    return {
-        "changed": any(entry.change.changed for entry in done if entry.error is None),
-        **lists,
-        "failures": {entry.change.label: str(entry.error) for entry in done if entry.error is not None},
-    }
+        if entry.error is not None:
+            failures[entry.change.label] = str(entry.error)
+            continue
+        lists[_LISTED[entry.change.action]].append(entry.change.label)
+        changed = changed or entry.change.changed
+    return {"changed": changed, **lists, "failures": failures}
 
 
 def _failure_message(result: Result) -> str:
@@ -225,7 +237,9 @@ def _failure_message(result: Result) -> str:
         alike.setdefault(reason.replace(repr(label), "").replace(" (not tried)", ""), []).append(label)
     shown = []
     for label, *others in list(alike.values())[:3]:
-        shown.append(failures[label] + (f" Failed for the same reason: {listed(others)}." if others else ""))
+        shown.append(failures[label])
+        if others:
+            shown.append(f"Failed for the same reason: {listed(others)}.")
     if len(alike) > 3:
         shown.append(f"More reasons are in 'failures' of the result: {len(alike) - 3}.")
     number = "1 label" if len(failures) == 1 else f"{len(failures)} labels"

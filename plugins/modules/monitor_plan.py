@@ -85,13 +85,15 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
     if change.changed and not check_mode:
         plan = api.set_plan(None if change.label == plans.FREE else change.label)
     more = plans.price_difference(change.before, change.after)
-    shown = {"price_difference": more} if change.changed and more else {}
+    after = plans.plan_facts(change.after)
+    if change.changed and more:
+        after["price_difference"] = more
     return {
         "changed": change.changed,
         "plan": plan,
         "previous": change.before,
         "price_difference": more,
-        "diff": {"before": plans.plan_facts(change.before), "after": {**plans.plan_facts(change.after), **shown}},
+        "diff": {"before": plans.plan_facts(change.before), "after": after},
     }
 
 

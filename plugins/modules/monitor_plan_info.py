@@ -55,8 +55,10 @@ OPTIONS = {"count_clients": {"type": "bool", "default": True}}
 def run(params: Params, api: Api, check_mode: bool) -> Result:
     """Read the plan, and count the clients if requested."""
     plan = api.get_plan()
-    used = {"clients_used": api.count_clients()} if params["count_clients"] else {}
-    return {"changed": False, "plan": plan, "free": not plan, **used, "clients_included": plan.get("clients_included")}
+    result = {"changed": False, "plan": plan, "free": not plan, "clients_included": plan.get("clients_included")}
+    if params["count_clients"]:
+        result["clients_used"] = api.count_clients()
+    return result
 
 
 MODULE = Module(run, OPTIONS)

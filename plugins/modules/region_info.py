@@ -68,11 +68,10 @@ regions:
 api_usage: {description: "Requests, retries, and seconds of waiting.", returned: after a request, type: dict}
 """
 
-import typing as t
 
 from ansible_collections.monitor.cloud.plugins.module_utils._module import Module, Params, Result
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
-from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import REGION
+from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import REGION, Object
 
 OPTIONS = {
     "id": {"type": "str"},
@@ -86,29 +85,41 @@ OPTIONS = {
 
 def run(params: Params, api: Api, check_mode: bool) -> Result:
     """Read one region or all regions. Read the availability only if an option needs the availability."""
-    region_id = params["id"]
-    regions = [region for region in api.find(REGION, region_id) if _matches(region, params)]
-    compute_type, shown = params["compute_type"], params["include_availability"]
-    if regions and (shown or compute_type is not None):
-        records = api.list_availability() if region_id is None else api.get_region_availability(str(regions[0]["id"]))
-        with_records = [
-            (region, [item for item in records if item.get("region") == region["id"]]) for region in regions
-        ]
-        regions = [
-            {**region, "availability": items} if shown else region
-            for region, items in with_records
-            if compute_type is None or any(item.get("plan") == compute_type and item.get("available") for item in items)
-        ]
+    compute_type = params["compute_type"]
+    shows_records = params["include_availability"]
+    regions = [region for region in api.find(REGION, params["id"]) if _matches(region, params)]
+    if not regions or not (shows_records or compute_type is not None):
+        return {"changed": False, "regions": regions}
+    records = _availability(api, params, regions)
+    if compute_type is not None:
+        regions = [region for region in regions if _is_available(compute_type, _records_of(region, records))]
+    if shows_records:
+        regions = [{**region, "availability": _records_of(region, records)} for region in regions]
     return {"changed": False, "regions": regions}
 
 
-def _matches(region: dict[str, t.Any], params: Params) -> bool:
+def _availability(api: Api, params: Params, regions: list[Object]) -> list[Object]:
+    if params["id"] is None:
+        return api.list_availability()
+    return api.get_region_availability(str(regions[0]["id"]))
+
+
+def _records_of(region: Object, records: list[Object]) -> list[Object]:
+    return [record for record in records if record.get("region") == region["id"]]
+
+
+def _is_available(compute_type: str, records: list[Object]) -> bool:
+    return any(record.get("plan") == compute_type and record.get("available") for record in records)
+
+
+def _matches(region: Object, params: Params) -> bool:
+    country = params["country"]
+    if country is not None and str(region.get("country")).lower() != country.lower():
+        return False
+    if params["status"] is not None and region.get("status") != params["status"]:
+        return False
     capabilities = {str(name).lower() for name in region.get("capabilities") or []}
-    return (
-        (params["country"] is None or str(region.get("country")).lower() == params["country"].lower())
-        and (params["status"] is None or region.get("status") == params["status"])
-        and capabilities.issuperset(name.strip().lower() for name in params["capabilities"])
-    )
+    return capabilities.issuperset(name.strip().lower() for name in params["capabilities"])
 
 
 MODULE = Module(run, OPTIONS)
