@@ -56,6 +56,7 @@ from ansible.errors import AnsibleParserError
 from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable, Constructable
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import (
+    LOCALHOST,
     client_label,
     derived_name,
     is_plain_name,
@@ -69,7 +70,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._core import as_data
 
 _ENDINGS = (".monitor_clients.yml", ".monitor_clients.yaml")
 # Names of core groups and of the controller. A host with such a name would replace the group or the controller.
-_RESERVED = ("all", "ungrouped", "localhost", "127.0.0.1", "::1")
+_RESERVED = ("all", "ungrouped", *LOCALHOST)
 _VARIABLES = (*(name for name in CLIENT.fields if name not in CLIENT.secret), "key_fingerprint")
 
 
@@ -103,15 +104,18 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
     def _clients(self, path: str, *, refresh: bool) -> list[Client]:
         """Return the clients without their keys, from the cache if the cache is enabled and contains the account."""
         params = connection_params(self.get_option, self.given)
-        cached = self._cache if self.get_option("cache") else {}
+        cached: t.Any = {}
+        if self.get_option("cache"):
+            cached = self._cache
         # Environment variables can set another account for the same file, so the cache key contains the account.
         key = f"{self.get_cache_key(path)}_{account_fingerprint(params)}"
         if refresh or key not in cached:
-            cached[key] = [{name: client.get(name) for name in _VARIABLES} for client in read_clients(params)]
+            cached[key] = list(map(_known_fields, read_clients(params)))
         return list(cached[key])
 
     def _add(self, inventory: t.Any, name: str, client: Client) -> None:
-        known_before, host = name in inventory.hosts, inventory.add_host(name)
+        known_before = name in inventory.hosts
+        host = inventory.add_host(name)
         # Set only known fields. With the field agent_base_url, a user who can write to the cache could get the token.
         variables = {f"monitor_{field}": as_data(plain(client.get(field))) for field in _VARIABLES}
         if client_label(host) != client["label"] and not known_before:
@@ -120,10 +124,15 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
             variables["monitor_agent_label"] = variables["monitor_label"]
         for variable, value in variables.items():
             inventory.set_variable(host, variable, value)
-        strict, known = self.get_option("strict"), {**variables, "inventory_hostname": host}
+        strict = self.get_option("strict")
+        known = {**variables, "inventory_hostname": host}
         self._set_composite_vars(self.get_option("compose"), known, host, strict=strict)
         self._add_host_to_composed_groups(self.get_option("groups"), known, host, strict=strict)
         self._add_host_to_keyed_groups(self.get_option("keyed_groups"), known, host, strict=strict)
+
+
+def _known_fields(client: Client) -> Client:
+    return {name: client.get(name) for name in _VARIABLES}
 
 
 def _labels_by_name(labels: t.Sequence[str], hosts: t.Collection[str]) -> dict[str, str]:
@@ -133,12 +142,17 @@ def _labels_by_name(labels: t.Sequence[str], hosts: t.Collection[str]) -> dict[s
     taken = {*_RESERVED, *map(known.get, labels)}
     names: dict[str, str] = {}
     for label in labels:
-        # Every user of the account can choose labels. For a host named -oProxyCommand=COMMAND, ssh runs COMMAND.
-        usable = is_plain_name(label) and label not in taken
-        name = known.get(label) or (label if usable else derived_name(label))
+        name = known.get(label) or _host_name(label, taken)
         if names.setdefault(name, label) != label:
             raise InputError(
                 f"The clients {names[name]!r} and {label!r} would be the same host {name}. Rename one of the clients, "
                 "or exclude one client with label_pattern."
             )
     return names
+
+
+def _host_name(label: str, taken: t.Collection[str | None]) -> str:
+    # Every user of the account can choose labels. For a host named -oProxyCommand=COMMAND, ssh runs COMMAND.
+    if is_plain_name(label) and label not in taken:
+        return label
+    return derived_name(label)

@@ -25,8 +25,11 @@ def connection_params(option: Callable[[str], t.Any], given: Mapping[str, t.Any]
     for name in ("allow_http", "validate_certs"):
         # Core converts an empty string to false, so an empty option would turn off the check of certificates.
         value = given.get(name, os.environ.get(f"MONITOR_{name.upper()}"))
+        if value in (None, ""):
+            params[name] = CONNECTION_OPTIONS[name]["default"]
+            continue
         try:
-            params[name] = CONNECTION_OPTIONS[name]["default"] if value in (None, "") else boolean(value)
+            params[name] = boolean(value)
         except TypeError as error:
             raise InputError(f"{name} is invalid: {error}") from error
     return params

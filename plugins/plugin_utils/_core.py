@@ -25,7 +25,9 @@ TEMPLATE = re.compile(r"\{[{%#]")
 def as_data(value: t.Any) -> t.Any:
     """Mark a value of the service, so that Ansible does not render templates in the value."""
     # Mark only strings with template syntax, because ansible-inventory prints a marked string as a dictionary.
-    return wrap_var(value) if not TRUSTS_MARKED and TEMPLATE.search(str(value)) else value
+    if TRUSTS_MARKED or not TEMPLATE.search(str(value)):
+        return value
+    return wrap_var(value)
 
 
 def plain(value: t.Any) -> t.Any:
@@ -37,8 +39,10 @@ def plain(value: t.Any) -> t.Any:
     if isinstance(value, str):
         # str() would keep the mark of an unsafe string.
         return str.__str__(value)
-    kind = next((kind for kind in (bool, int, float) if isinstance(value, kind)), str)
-    return None if value is None else kind(value)
+    for kind in (bool, int, float):
+        if isinstance(value, kind):
+            return kind(value)
+    return None if value is None else str(value)
 
 
 def without_null(arguments: Mapping[str, t.Any], options: Mapping[str, Mapping[str, t.Any]]) -> dict[str, t.Any]:
@@ -61,7 +65,8 @@ def without_null(arguments: Mapping[str, t.Any], options: Mapping[str, Mapping[s
 def without_logging(connection: ConnectionBase) -> Iterator[None]:
     """Hide commands, and also the reasons of failures, in the verbose output of the connection."""
     context = connection._play_context
-    before, context.no_log = context.no_log, True
+    before = context.no_log
+    context.no_log = True
     try:
         yield
     finally:
