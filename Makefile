@@ -15,7 +15,7 @@ COVERAGE = COVERAGE_FILE=$(CURDIR)/build/coverage/data $(VENV)/bin/coverage
 LOCK = $(VENV)/bin/uv pip compile --quiet --universal --python-version=3.11 --generate-hashes $(UPGRADE)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo picture test quick lint unit contract integration fleet faults soak packaging mutation matrix emulator build docs coverage bench lock upgrade clean
+.PHONY: help demo picture test quick lint unit contract integration fleet faults soak packaging matrix emulator build docs coverage bench lock upgrade clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
@@ -29,7 +29,7 @@ picture: $(TEST) ## make docs/audit.png, the picture in README, from the page of
 emulator: $(DEMO) ## PORT=8089: serve the emulated service until Ctrl-C, for playbooks in another shell
 	@$(RUN) -m ansible_collections.monitor.cloud.tests.emulator $(if $(PORT),--port '$(PORT)')
 
-test: $(TEST) ## all parts from lint to faults; FIGURES=tests writes the counts into docs/testing.md
+test: $(TEST) ## all parts from lint to faults
 	@$(RUN) tests/tools/run.py
 
 quick: $(TEST) ## style, types, unit tests, and some tests of each module and of the role, in half a minute
@@ -51,10 +51,10 @@ fleet: $(TEST) ## the role and the playbooks on hosts over SSH and in containers
 	@$(RUN) tests/tools/run.py fleet
 
 faults: $(TEST) ## faults of services, networks, hosts and users
-	@FIGURES=faults $(RUN) tests/tools/run.py faults
+	@$(RUN) tests/tools/run.py faults
 
 soak: $(TEST) ## the faults with more random cases, for an hour or more
-	@SOAK=1 FIGURES=soak PYTEST_TIMEOUT=7200 $(RUN) tests/tools/run.py faults
+	@SOAK=1 PYTEST_TIMEOUT=7200 $(RUN) tests/tools/run.py faults
 
 packaging: $(TEST) $(IMPORTER)/.ready ## Galaxy's checks of the archive, and the sanity tests of tests/
 	@$(RUN) tests/tools/run.py packaging
@@ -63,9 +63,6 @@ packaging: $(TEST) $(IMPORTER)/.ready ## Galaxy's checks of the archive, and the
 	  GALAXY_IMPORTER_RUN_ANSIBLE_LINT=false python -m galaxy_importer.main $$archive >importer.log 2>&1; \
 	  code=$$?; cat importer.log; exit $$((code || $$(grep -cE '^(ERROR|WARNING)' importer.log)))
 
-mutation: $(TEST) ## make single changes in pure files, and count the changes that no unit test notices
-	@$(RUN) tests/tools/mutation.py
-
 matrix: $(TEST) ## the tests that depend on ansible-core, with each supported core and Python
 	@$(RUN) tests/tools/matrix.py
 
@@ -73,7 +70,7 @@ coverage: $(TEST) ## measure which lines and branches of plugins/ the tests run;
 	@rm -rf build/coverage && mkdir -p build/coverage
 	@$(COVERAGE) run tests/tools/run.py unit contract integration fleet faults; code=$$?; \
 	  $(COVERAGE) combine --quiet; $(COVERAGE) report; $(COVERAGE) json --quiet -o build/coverage/report.json; \
-	  $(RUN) tests/tools/figures.py build/coverage/report.json && exit $$code
+	  $(RUN) tests/tools/floors.py build/coverage/report.json && exit $$code
 
 bench: $(DEMO) ## compare run times with playbooks that do not use this collection
 	@$(RUN) tests/benchmark/run.py

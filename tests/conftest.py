@@ -6,7 +6,6 @@ import contextlib
 import os
 import signal
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,9 +19,6 @@ from ansible_collections.monitor.cloud.tests.support import hosts as fleet
 from ansible_collections.monitor.cloud.tests.support import machines as debian
 from ansible_collections.monitor.cloud.tests.support.runs import Controller
 from ansible_collections.monitor.cloud.tests.support.servers import Listener
-from ansible_collections.monitor.cloud.tests.tools import figures
-
-BEGAN = time.monotonic()
 
 # Background jobs of shell scripts ignore SIGINT, but tests interrupt processes by SIGINT.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -133,8 +129,3 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if any(debian.NO_CONTAINERS not in str(report.longrepr) for report in reporter.stats.get("skipped", [])):
         reporter.write_line("\nWith CI=true, a skipped test counts as failed.")
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    if not hasattr(terminalreporter.config, "workerinput"):
-        figures.write_counts(terminalreporter.stats, time.monotonic() - BEGAN)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Compares time and memory of the collection with other playbooks, and writes the figures into docs/testing.md."""
+"""Compares time and memory of the collection with other playbooks, and prints a table of the figures."""
 
 import argparse
 import statistics
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from ansible_collections.monitor.cloud.tests.benchmark.bench import TODAY, Bench, Contender, Cost
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.tools import figures
+from ansible_collections.monitor.cloud.tests.support.tables import markdown
 
 Costs = dict[str, list[Cost]]
 HEAD = ("scenario", "hosts", "measured", "against", "limit", "ratio", "cpu", "of", "rounds")
@@ -205,8 +205,7 @@ def main() -> int:
         for name in options.scenarios or SCENARIOS:
             measured = SCENARIOS[name](bench)
             rows = [figure.row(name, bench.rounds) for figure in measured]
-            print(figures.markdown(HEAD, rows), flush=True)
-            figures.write("bench", HEAD, rows, keys=1)
+            print(markdown(HEAD, rows), flush=True)
             missed |= any(figure.missed for figure in measured)
     return int(missed)
 

@@ -2,7 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-import os
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import pytest
 from ansible_collections.monitor.cloud.tests.support import checks
 from ansible_collections.monitor.cloud.tests.support.certificates import Kinds, all_kinds
 from ansible_collections.monitor.cloud.tests.support.servers import Open, service
-from ansible_collections.monitor.cloud.tests.tools import figures
+from ansible_collections.monitor.cloud.tests.support.tables import markdown
 
 
 @pytest.fixture(scope="session")
@@ -49,6 +48,4 @@ def pytest_testnodedown(node: Any) -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if checks.COUNTS and not hasattr(terminalreporter.config, "workerinput"):
         terminalreporter.section("faults")
-        terminalreporter.write_line(figures.markdown(("part", *checks.COLUMNS), checks.rows()))
-        if (table := os.environ.get("FIGURES")) in ("faults", "soak"):
-            figures.write(table, ("part", *checks.COLUMNS), checks.rows())
+        terminalreporter.write_line(markdown(("part", *checks.COLUMNS), checks.rows()))

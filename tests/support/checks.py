@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Assertions after each run, and counts for the table in docs/testing.md."""
+"""Assertions after each run, and counts for a table at the end of the run."""
 
 import json
 import os

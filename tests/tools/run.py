@@ -53,9 +53,6 @@ OPTIONS = [
     # Many tests wait for timeouts, retries and machines, so each processor runs two processes.
     f"-n{(os.cpu_count() or 1) * 2}",
     "--dist=worksteal",
-    # A test of a signal or a deadline can fail on a busy machine. Pytest retries the test, and prints RERUN.
-    "--reruns=1",
-    "-rfEsR",
     "--durations=15",
 ]
 
@@ -66,7 +63,6 @@ def main() -> int:
     of_pytest = [option for option in sys.argv[1:] if option not in known]
     # Let Python write bytecode: uv writes none, and each process imports the same files.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    os.environ["PARTS"] = ", ".join(parts) or "test"
     chosen = [path for part in parts or PARTS for path in known[part]]
     command = [sys.executable, "-m", "pytest", *OPTIONS, *of_pytest, *chosen]
     return subprocess.run(command, cwd=CHECKOUT, check=False, timeout=_LONGEST).returncode

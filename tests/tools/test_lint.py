@@ -33,7 +33,7 @@ PYTHON = f"--python={sys.version_info.major}.{sys.version_info.minor}"
 HOME = CHECKOUT / ".cache" / "sanity"
 
 # The first run installs the requirements of ansible-test, which takes minutes.
-pytestmark = [pytest.mark.flaky(reruns=0), pytest.mark.timeout(LONGEST)]
+pytestmark = pytest.mark.timeout(LONGEST)
 
 
 @pytest.fixture
