@@ -63,8 +63,8 @@ packaging: $(TEST) $(IMPORTER)/.ready ## Galaxy's checks of the archive, and the
 	  GALAXY_IMPORTER_RUN_ANSIBLE_LINT=false python -m galaxy_importer.main $$archive >importer.log 2>&1; \
 	  code=$$?; cat importer.log; exit $$((code || $$(grep -cE '^(ERROR|WARNING)' importer.log)))
 
-matrix: $(TEST) ## the tests that depend on ansible-core, with each supported core and Python
-	@$(RUN) tests/tools/matrix.py
+matrix: $(TEST) ## ONLY='2.18/3.11 fleet': the tests that depend on ansible-core, with each supported core and Python
+	@$(RUN) tests/tools/matrix.py $(ONLY)
 
 coverage: $(TEST) ## measure which lines and branches of plugins/ the tests run; fails below 98 and 96 %
 	@rm -rf build/coverage && mkdir -p build/coverage

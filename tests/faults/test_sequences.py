@@ -208,7 +208,7 @@ def assert_true(outcome: Outcome, before: Account, after: Account) -> None:
         assert before.clients[client_id] != label
     for label, reason in reported.get("failures", {}).items():
         assert any(phrase in reason for phrase in UNKNOWN) or (label in new) is (label in old), reason
-    assert outcome.result is not None or outcome.message.isprintable() and 20 < len(outcome.message) < 2000
+    assert outcome.result is not None or (outcome.message.isprintable() and 20 < len(outcome.message) < 2000)
 
 
 def assert_never_sent_blindly(calls: Sequence[Result]) -> None:

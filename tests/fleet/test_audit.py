@@ -143,7 +143,7 @@ def test_with_a_token_that_only_reads(fleet: Local) -> None:
     run, states = audit(fleet, "--check", MONITOR_API_TOKEN=token)
     assert (run.code, run.writes()) == (0, []), run.output
     masked = {
-        **dict.fromkeys(["clone-1", "clone-2", "web-1"], ["shared_key", "unverifiable"]),
+        **{host: ["shared_key", "unverifiable"] for host in ["clone-1", "clone-2", "web-1"]},
         "strange-1": ["shared_key", "not_registered", "unverifiable"],
         "edited": ["unverifiable"],
         "open": ["unverifiable", "wrong_permissions"],
@@ -222,9 +222,9 @@ def test_labels_that_a_play_sets(four: Local) -> None:
     role = "- ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}"
     four.succeed(four.tasks(label + role))
     _run, states = audit(four, playbook=four.tasks(label + ROLE))
-    assert states == dict.fromkeys(four.host_vars, ["ok"])
+    assert states == {host: ["ok"] for host in four.host_vars}
     run, states = audit(four)
-    assert states == dict.fromkeys(four.host_vars, ["other_label"])
+    assert states == {host: ["other_label"] for host in four.host_vars}
     assert read(four, "audit")["orphans"] == []
     above, steps = " ".join(run.output.split()).split("What to do:")
     assert above.count("If a play, a role or set_fact sets monitor_agent_label") == 1

@@ -44,6 +44,8 @@ CHOSEN = {
         "tests/fleet/test_secrets.py::test_callbacks_see_no_token",
         "tests/unit/plugins/action",
     ],
+    # Unit tests that need no tools of the documentation.
+    "plugins": ["tests/unit/plugins"],
     "injection": ["tests/faults/test_injection.py", "tests/unit/plugins/action"],
     "packaging": [f"{_TOOLS}::test_sanity[tests]"],
     "sanity": [f"{_TOOLS}::test_sanity[archive]"],

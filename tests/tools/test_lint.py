@@ -27,6 +27,8 @@ STEPS = {
     "ruff format": ["ruff", "format", "--no-cache", "--check", "--diff"],
     "reuse": ["reuse", "lint", "--lines"],
     "changelog": ["antsibull-changelog", "lint"],
+    "complexity": ["complexipy", "--plain", "--failed", "--max-complexity-allowed=15", "plugins"],
+    "workflows": ["check-jsonschema", "--builtin-schema=vendor.github-workflows", ".github/workflows/test.yml"],
 }
 PYTHON = f"--python={sys.version_info.major}.{sys.version_info.minor}"
 # ansible-test passes only HOME to pip, so ansible-test gets a home directory that contains the settings of pip.

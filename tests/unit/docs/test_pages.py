@@ -16,7 +16,7 @@ from packaging.version import Version
 from ansible_collections.monitor.cloud.plugins.module_utils._module import VERSION
 from ansible_collections.monitor.cloud.tests.support.documents import Block, blocks
 from ansible_collections.monitor.cloud.tests.tools.links import targets
-from ansible_collections.monitor.cloud.tests.tools.matrix import CONTROLLERS
+from ansible_collections.monitor.cloud.tests.tools.matrix import CONTROLLERS, PAIRS
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, tracked_files
 
 
@@ -78,3 +78,6 @@ def test_versions() -> None:
     oldest, *_others, newest = CONTROLLERS
     assert yaml.safe_load(_text("meta/runtime.yml"))["requires_ansible"] == f">={oldest}.0"
     assert f"ansible-core {oldest} to {newest}" in _text("README.md")
+    jobs = yaml.safe_load(_text(".github/workflows/test.yml"))["jobs"]
+    assert jobs["units"]["strategy"]["matrix"]["versions"] == ["/".join(pair) for pair in PAIRS]
+    assert {pair.split("/")[0] for pair in jobs["fleet"]["strategy"]["matrix"]["versions"]} == CONTROLLERS.keys()

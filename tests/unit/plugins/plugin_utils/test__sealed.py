@@ -17,7 +17,7 @@ def test_sealed_keys_open_for_their_own_label_only() -> None:
     assert _KEY not in str(sealed) and unseal(sealed) == unseal(_CLIENT) == _CLIENT
     assert seal({"id": 1, "label": "web1"}) == {"id": 1, "label": "web1"}
     for other in ({**sealed, "label": "web2"}, {**sealed, "sealed_keys": "gAAAA"}):
-        with pytest.raises(InputError, match="cannot be decrypted: .* another run .* or has another label"):
+        with pytest.raises(InputError, match=r"cannot be decrypted: .* another run .* or has another label"):
             unseal(other)
 
 

@@ -105,7 +105,7 @@ def test_the_error_of_an_invalid_label_names_the_host_if_the_host_is_in_the_batc
 def test_a_pattern_matches_whole_labels_of_any_characters_and_its_error_names_the_option() -> None:
     assert matching("w.*1", "prune_pattern", ["web1", "w\n1", "web12", "aw1"]) == ["web1", "w\n1"]
     for pattern in ("(", "a{99999999999999999999}", "(" * 3000 + ")" * 3000, r"\1", "(?i"):
-        with pytest.raises(InputError, match="^prune_pattern .* is not a valid regular expression"):
+        with pytest.raises(InputError, match=r"^prune_pattern .* is not a valid regular expression"):
             matching(pattern, "prune_pattern", [])
 
 

@@ -173,7 +173,7 @@ _TIMES: list[Any] = [
 def test_an_invalid_audit_is_named(members: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=f"^a.json .*{message}"):
         parse("a.json", {**VALID, **members})
-    with pytest.raises(InputError, match="^a.json is not an audit"):
+    with pytest.raises(InputError, match=r"^a\.json is not an audit"):
         parse("a.json", [members])
 
 
