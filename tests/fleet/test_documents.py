@@ -5,7 +5,8 @@
 """Run the examples of README and of the documentation on hosts over SSH.
 
 If the first line of a block is a comment with a path, the test writes the block to this path. A line after ``$`` is a
-command, and its output must contain the next lines of the block. Each page starts with an account without clients.
+command, and its output must contain the next lines of the block. Each page starts in the project of README's first run,
+with its vault. Pages that need a token in a play or in the environment also run without a vault.
 """
 
 import configparser
@@ -44,7 +45,10 @@ HALVES = {"4999": "1", "5000": "2"}
 WARNING = re.compile(r"\[WARNING\]: (.*)")
 # Allowed warnings: the pages explain these messages.
 OURS = re.compile("The service masks keys|hosts reported as other clients")
-PASSWORD = "of the vault"
+PASSWORD = "of sudo"
+# The files of README's first run, and the lines of these files that only a vault needs.
+PROJECT = ("ansible.cfg", "group_vars/all/monitor.yml")
+OF_THE_VAULT = ("vault_password_file", "monitor_agent_api_token")
 SECONDS = 300
 FIRST = "ansible-playbook -i inventory -b monitor.cloud.rollout"
 AUDIT = "ansible-playbook -i inventory -b monitor.cloud.audit"
@@ -64,11 +68,17 @@ NOT_RUN = {
     "[galaxy]": "needs Automation Hub",
     "- name: Register each host and write its key": "is tests/benchmark/today.yml, for comparison",
 }
-# Columns: the name of a page, the heading that splits the page into two parts. Two processes can run the parts.
-SECOND_PART = {"guide_tasks": "Use sudo with a password"}
+# Columns: the name of a page, the headings that split the page into parts. Several processes can run the parts.
+PARTS = {"guide_tasks": ["Use sudo with a password", "Leave out a host"]}
 INSTALLER = "/usr/local/sbin/install-agent"
 AGENT = "/etc/init.d/monitor-agent"
-SERVICE = "#!/bin/sh\n[ \"$1\" = status ] && echo 'monitor-agent is running'\nexit 0\n"
+SERVICE = """#!/bin/sh
+case $1 in
+stop) touch /tmp/agent-stopped ;;
+start | restart) rm -f /tmp/agent-stopped ;;
+status) [ ! -e /tmp/agent-stopped ] || exit 3; echo 'monitor-agent is running' ;;
+esac
+"""
 
 
 class Reader:
@@ -101,6 +111,24 @@ class Reader:
             host.write(SERVICE, AGENT, mode="755")
         self.write("inventory", "[web]\nweb-1\nweb-2\n[db]\ndb-1\ndb-2\n")
 
+    def begin(self, vault: bool) -> None:
+        """Make the project of README. Without a vault, the token is in the environment."""
+        for name in self.service.environment():
+            self.environment.pop(name, None)
+        for block in blocks(README):
+            if block.file in PROJECT:
+                lines = block.text.splitlines(keepends=True)
+                kept = [line for line in lines if vault or not line.startswith(OF_THE_VAULT)]
+                self.write(block.file, "".join(kept))
+        self.environment["ANSIBLE_CONFIG"] = str(self.directory / "ansible.cfg")
+        if not vault:
+            self.environment["MONITOR_API_TOKEN"] = self.service.tokens["read_write"]
+            return
+        shell = [block for block in blocks(README) if block.language == "console"]
+        for command, _expected in [command for block in shell for command in block.commands]:
+            if "vault" in command:
+                self.run(command)
+
     def write(self, name: str, text: str) -> None:
         path = self.directory / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -114,8 +142,8 @@ class Reader:
     def run(self, command: str) -> str:
         if export := re.fullmatch(r"export (\w+)=(\S+)", command):
             # A page shows "..." in place of an address or a token.
-            value = self.environment.get(export[2].removeprefix("$"))
-            value = value or self.service.environment().get(export[1], export[2])
+            known = {**self.environment, **self.service.environment()}
+            value = known[export[1]] if export[2] == "..." else export[2]
             self.environment[export[1]] = self.addresses.get(value, value)
             return ""
         typed = command
@@ -123,11 +151,7 @@ class Reader:
             typed = typed.replace(shown, here)
         program, *words = shlex.split(typed.replace("\\\n", ""))
         # The fork server cannot ask for a password, and does not search for ansible.cfg.
-        if (
-            program in fork_server.PROGRAMS
-            and "ANSIBLE_CONFIG" in self.environment
-            and not {"--ask-vault-pass", "-K"} & {*words}
-        ):
+        if program in fork_server.PROGRAMS and "ANSIBLE_CONFIG" in self.environment and "-K" not in words:
             words.insert(0, str(ANSIBLE_PLAYBOOK.with_name(program)))
             code, printed = fork_server.run(words, self.directory, self.environment, SECONDS)
         else:
@@ -142,7 +166,7 @@ class Reader:
             "bash",
             # The shell keeps the terminal open until the command has ended.
             args=["-c", f"{command}\nexit $?"],
-            events={r"(?i)(vault|become) password[^\n]*: $": f"{PASSWORD}\n"},
+            events={r"(?i)become password[^\n]*: $": f"{PASSWORD}\n"},
             withexitstatus=True,
             cwd=str(self.directory),
             env=self.environment,
@@ -155,13 +179,19 @@ class Reader:
     def follow(self, block: Block) -> None:
         """Write a block to its file, or run the commands of a block and compare their output."""
         if block.file:
-            self.write(block.file, block.text)
-            # A file such as .gitlab-ci.yml contains commands of CI jobs. Run these commands too.
-            if block.file.startswith("."):
-                jobs = [text for text in strings(yaml.safe_load(block.text)) if text.startswith("ansible-playbook")]
-                assert [self.run(f"{command} --become") for command in jobs]
-            return
-        for command, expected in block.commands if block.language == "console" else ():
+            self._follow_file(block.file, block.text)
+        elif block.language == "console":
+            self._follow_commands(block)
+
+    def _follow_file(self, name: str, text: str) -> None:
+        self.write(name, text)
+        # A file such as .gitlab-ci.yml contains commands of CI jobs. Run these commands too.
+        if name.startswith("."):
+            jobs = [text for text in strings(yaml.safe_load(text)) if text.startswith("ansible-playbook")]
+            assert [self.run(command) for command in jobs]
+
+    def _follow_commands(self, block: Block) -> None:
+        for command, expected in block.commands:
             if not is_run(command):
                 continue
             printed = self.run(command).replace(f"{self.directory}/", "/srv/")
@@ -176,11 +206,14 @@ def is_run(text: str) -> bool:
 def examples(page: Path, part: int = 0) -> list[Block]:
     """Return the blocks that the test runs or writes to files, for a page or for one part of a page."""
     run = [block for block in blocks(page) if is_run(block.text.partition("\n")[2] if block.file else block.text)]
-    if not (heading := SECOND_PART.get(page.stem)):
-        return run
-    line = page.read_text(encoding="utf-8").partition(f"\n{heading}\n")[0].count("\n")
-    # Each part of a page needs the first block, which sets the token.
-    return [run[0], *(block for block in run[1:] if (block.line > line) == part)]
+    text = page.read_text(encoding="utf-8")
+    starts = [text.partition(f"\n{heading}\n")[0].count("\n") for heading in PARTS.get(page.stem, [])]
+    return [block for block in run if sum(block.line > start for start in starts) == part]
+
+
+def needs_token(page: Path, part: int) -> bool:
+    """Return whether a part of a page has a play with modules of the service, or a token in the environment."""
+    return any(re.search("api_token|API_TOKEN", block.text) for block in examples(page, part))
 
 
 @pytest.fixture
@@ -193,7 +226,7 @@ def reader(controllers: Callable[..., Controller], running: list[Host]) -> Itera
 def broken(reader: Reader) -> None:
     """Make web-2 a clone of web-1, let all users read the file of db-1, and create a client without a host."""
     reader.service.set_plan("monitor-10")
-    reader.run(FIRST)
+    reader.run(ROLLOUT)
     reader.hosts["web-2"].write(texts(reader.service.clients())["web-1"])
     reader.hosts["db-1"].run("chmod 644 /etc/monitor/agent.conf")
     reader.service.seed(labels=["web-9"])
@@ -207,20 +240,21 @@ def configured_by_hand(reader: Reader) -> None:
 
 
 def with_installer(reader: Reader) -> None:
+    reader.run(ROLLOUT)
     for host in reader.hosts.values():
         host.write('#!/bin/sh\n[ -n "$MONITOR_INSTALL_CODE" ] && touch /opt/agent\n', INSTALLER, mode="755")
 
 
 def everyday(reader: Reader) -> None:
     """Prepare a clone, a host without a file, a second account, a jump host, a private authority and a proxy."""
-    reader.run(FIRST)
+    reader.run(ROLLOUT)
     reader.hosts["web-2"].write(texts(reader.service.clients())["db-1"])
     reader.hosts["db-2"].run("rm /etc/monitor/agent.conf")
     certificate, key = certificates.loopback(reader.directory)
     staging = reader.servers.enter_context(Emulator())
     tls = ["--tls-cert", certificate, "--tls-key", key]
     private = reader.servers.enter_context(Emulator(arguments=tls, cafile=certificate))
-    private.set_token("read_only", value=reader.service.tokens["read_only"], scopes=["monitor:read_only"])
+    private.set_token("read_write", value=reader.service.tokens["read_write"], scopes=["monitor:read_write"])
     proxy = Proxy(("127.0.0.1", urlsplit(private.base_url).port or 0))
     reader.servers.callback(proxy.stop)
     reader.addresses |= {
@@ -254,19 +288,21 @@ BEFORE: dict[str, Callable[[Reader], object]] = {
     "guide_tasks": everyday,
 }
 WITH_COMMANDS = [
-    (page, part)
+    (page, part, vault)
     for page in PAGES[1:]
-    for part in range(1 + (page.stem in SECOND_PART))
+    for part in range(1 + len(PARTS.get(page.stem, [])))
+    for vault in ([True, False] if needs_token(page, part) else [True])
     if any(block.commands for block in examples(page, part) if block.language == "console")
 ]
 
 
-@pytest.mark.parametrize(("page", "part"), WITH_COMMANDS, ids=lambda value: getattr(value, "stem", value))
-def test_the_examples_of_a_page_work(page: Path, part: int, reader: Reader) -> None:
-    reader.write("group_vars/all/monitor.yml", f"monitor_agent_base_url: {ADDRESS}\n")
-    del reader.environment["MONITOR_BASE_URL"]
-    if prepare := BEFORE.get(page.stem):
-        prepare(reader)
+@pytest.mark.parametrize(
+    ("page", "part", "vault"), WITH_COMMANDS, ids=lambda value: getattr(value, "stem", str(value).lower())
+)
+def test_the_examples_of_a_page_work(page: Path, part: int, vault: bool, reader: Reader) -> None:
+    reader.begin(vault)
+    prepare = BEFORE.get(page.stem, lambda reader: reader.run(ROLLOUT))
+    prepare(reader)
     for block in examples(page, part):
         reader.follow(block)
 
