@@ -158,6 +158,7 @@ def test_accounts_and_names_of_variables_are_of_the_batch() -> None:
         (None, "no reason given."),
         ("no \n  route", "no route."),
         ("Task failed: Why?", "Why?"),
+        (f"far{' ' * 500}away", "far away."),
         ("x" * 300, f"{'x' * 300}."),
         ("x" * 301, f"{'x' * 300}…"),
         (f"{'y ' * 1501}z", f"{'y ' * 150}…"),
