@@ -190,7 +190,7 @@ class _Worker:
             self.in_a_row = 0
             return
         self.in_a_row += 1
-        if isinstance(error, WrongObjectError) or self.cause is None and self._concerns_all_changes(change, error):
+        if isinstance(error, WrongObjectError) or (self.cause is None and self._concerns_all_changes(change, error)):
             self.cause = error
 
     def _concerns_all_changes(self, change: Change, error: ApiError) -> bool:
