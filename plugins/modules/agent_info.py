@@ -24,7 +24,8 @@ options:
     description:
       - Template of the file, in the search path of M(ansible.builtin.template). The template can use the variables
         C(label), C(client.api_key) and C(client.install_code).
-      - Without O(template) and O(content), the module only finds the owner of the key in the file.
+      - Without O(template) and O(content), and with O(wanted.state=absent), the module only finds the owner of the key
+        in the file.
     type: str
   settings:
     description:
@@ -58,6 +59,12 @@ options:
     description: Name of the service of the agent, whose state the module returns. If empty, no service is inspected.
     # The type str would turn false into the service "False".
     type: raw
+  variables:
+    description: Names of variables that contain the values of other options, for roles. The member C(wanted) has the
+      names for members of O(wanted). If a variable is null or omitted, its option is not set. Messages name the
+      variable in place of the option, without leading underscores.
+    type: dict
+    default: {}
   account_of:
     description: Names of the variables with C(base_url), C(api_token) and C(brand). RV(account) is the fingerprint of
       their values, so that M(monitor.cloud.fleet_changes) finds hosts of another account. Give names, not values.

@@ -12,6 +12,7 @@ import re
 import typing as t
 from collections.abc import Iterator, Mapping
 
+from ansible import errors
 from ansible import template as ansible_template
 from ansible.plugins.action import ActionBase
 from ansible.plugins.connection import ConnectionBase
@@ -19,6 +20,8 @@ from ansible.utils.unsafe_proxy import wrap_var
 
 # ansible-core 2.19 and newer render only trusted strings. Older versions render all strings except unsafe strings.
 TRUSTS_MARKED = hasattr(ansible_template, "trust_as_template")
+# Since ansible-core 2.19, reading a variable that is omitted can raise this error.
+OMITTED: type[Exception] | tuple[()] = getattr(errors, "AnsibleValueOmittedError", ())
 TEMPLATE = re.compile(r"\{[{%#]")
 
 
@@ -33,7 +36,7 @@ def as_data(value: t.Any) -> t.Any:
 def plain(value: t.Any) -> t.Any:
     """Return an argument as plain JSON data: strings without attributes of core, vaulted strings decrypted."""
     if isinstance(value, dict):
-        return {str(name): plain(item) for name, item in value.items()}
+        return {_plain_name(name): plain(item) for name, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
     if isinstance(value, str):
@@ -43,6 +46,19 @@ def plain(value: t.Any) -> t.Any:
         if isinstance(value, kind):
             return kind(value)
     return None if value is None else str(value)
+
+
+def is_omitted(value: t.Any, variables: Mapping[str, t.Any]) -> bool:
+    """Return whether a variable has the value of ``default(omit)``. ``variables``: the variables of the host."""
+    # Since ansible-core 2.19, this value has a type of its own. Before, it is the text of the variable omit.
+    return type(value).__name__ == "_OmitType" or value == variables.get("omit", object())
+
+
+def _plain_name(name: t.Any) -> t.Any:
+    """Return a key of a dictionary as text. Keep other YAML values such as ``off``, so that checks can refuse them."""
+    if name is None or isinstance(name, bool):
+        return name
+    return str(name)
 
 
 def without_null(arguments: Mapping[str, t.Any], options: Mapping[str, Mapping[str, t.Any]]) -> dict[str, t.Any]:

@@ -20,7 +20,7 @@ from ansible.errors import AnsibleError
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import client_label
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.texts import listed
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
-from ansible_collections.monitor.cloud.plugins.plugin_utils._core import TEMPLATE, TRUSTS_MARKED
+from ansible_collections.monitor.cloud.plugins.plugin_utils._core import OMITTED, TEMPLATE, TRUSTS_MARKED, is_omitted
 
 _COUNTS = (
     "The label of another host can use group_vars, host_vars, extra variables and facts of this run, but no variables "
@@ -80,12 +80,16 @@ def inventory_label(host: str, own: Mapping[str, t.Any]) -> str:
         label = own.get("monitor_agent_label")
         # Use the value: since ansible-core 2.19, errors of templates and vaults are raised only when the value is used.
         text = str(label)
+    except OMITTED:
+        return client_label(host)
     except Exception as error:
         reason = str(error).rstrip(".")
         raise InputError(f"monitor_agent_label of host {host}: {reason}. {_COUNTS}") from None
     # Before ansible-core 2.19, hostvars returns a failing template unchanged, and not marked as unsafe.
     if not TRUSTS_MARKED and TEMPLATE.search(text) and not hasattr(label, "__UNSAFE__"):
         raise InputError(f"monitor_agent_label of host {host}: the template {text!r} fails. {_COUNTS}")
+    if is_omitted(label, own):
+        return client_label(host)
     return client_label(host, label)
 
 

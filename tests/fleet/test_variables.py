@@ -2,30 +2,39 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
+import json
 from typing import Any
 
+import yaml
 from ansible.parsing.vault import VaultLib, VaultSecret
 
 from ansible_collections.monitor.cloud.tests.support.runs import PRUNE, ROLLOUT, WHOLE, Controller, Local
-from ansible_collections.monitor.cloud.tests.support.steps import configured, labels, role_play
+from ansible_collections.monitor.cloud.tests.support.steps import configured, labels, refuse, role_play
+from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
 # Columns: the name without monitor_agent_, the invalid value, a part of the expected error.
 INVALID: list[tuple[str, Any, str]] = [
     ("state", "absnt", "value of monitor_agent_state must be one of: present, absent, got: absnt"),
+    ("repository", "deb", "argument 'monitor_agent_repository' is of type "),
     ("packages", {"curl": "8.5"}, "argument 'monitor_agent_packages' is of type "),
     ("timeout", "soon", "argument 'monitor_agent_timeout' is of type "),
     ("allow_http", "{{ 'may' ~ 'be' }}", "argument 'monitor_agent_allow_http' is of type "),
     ("config_mode", 640, "mode 640 is not valid: without quotes, YAML reads this mode as a number"),
     ("config_mode", 440, "which is 0670 in octal. Quote the mode"),
     ("config_path", "etc/agent.conf", "path 'etc/agent.conf' must be the absolute path of a file"),
-    ("config_path", "{{ playbook_dir }}", "the path is neither a file nor a symbolic link"),
-    ("config_path", "{{ playbook_dir }}/play.yml/agent.conf", "play.yml is not a directory"),
+    ("config_path", "{{ inventory_dir }}", "the path is neither a file nor a symbolic link"),
+    ("config_path", "{{ inventory_dir }}/play.yml/agent.conf", "play.yml is not a directory"),
     ("config_path", "{{ nowhere_set }}", "nowhere_set"),
     ("config_group", "-R", "group '-R' must be a name or a number"),
     ("config_template", "nowhere.j2", "nowhere.j2"),
-    ("config_template", "{{ playbook_dir }}/failing.j2", "nowhere_set"),
-    ("config_template", "{{ playbook_dir }}/large.j2", "larger than 64 KiB"),
+    ("config_template", "{{ inventory_dir }}/failing.j2", "nowhere_set"),
+    ("config_template", "{{ inventory_dir }}/large.j2", "larger than 64 KiB"),
     ("settings", {"a": "b\nc"}, "setting 'a'"),
+    ("settings", {False: 1}, "settings has the name False instead of a text"),
+    ("service_state", "running", "value of monitor_agent_service_state must be one of: started, stopped, "),
+    ("service_enabled", "maybe", "argument 'monitor_agent_service_enabled' is of type "),
+    ("replace_key", "maybe", "argument 'monitor_agent_replace_key' is of type "),
+    ("uninstall", "maybe", "argument 'monitor_agent_uninstall' is of type "),
     ("base_url", ["https://api.example.com"], "uses another account than the first host of its batch"),
     ("api_token", "2" * 64, "uses another account than the first host of its batch"),
     # If a variable cannot be rendered, the role does not use the environment variable instead.
@@ -33,6 +42,7 @@ INVALID: list[tuple[str, Any, str]] = [
     ("label", "ab", "The label 'ab' has 2 characters"),
     ("label", 1234, "The label 1234 of host"),
 ]
+_OF_FIRST_HOST = ("timeout", "allow_http")
 
 
 def test_a_host_with_an_invalid_variable_fails_alone_and_gets_no_client(single: Local) -> None:
@@ -56,11 +66,61 @@ def test_a_host_with_an_invalid_variable_fails_alone_and_gets_no_client(single: 
         assert labels(single) == created
     assert configured(single) == set(valid)
 
+    # In a packaged playbook, core does not check the variables. The message names the variable of the role.
+    run = single.run()
+    failures = run.failures()
+    # Only the options of the first host of a run connect to the service.
+    checked = {host: name for host, (name, *_case) in zip(hosts, INVALID, strict=True) if name not in _OF_FIRST_HOST}
+    assert failures.keys() == checked.keys()
+    unnamed = {host for host, name in checked.items() if f"monitor_agent_{name}" not in failures[host]}
+    assert (unnamed, max(map(len, failures.values())) < 600) == (set(), True), failures
+
+
+# Columns: the playbook, an invalid variable that is the same for all hosts, and its value.
+INVALID_FOR_RUN = [
+    ("rollout", "monitor_agent_timeout", "soon"),
+    ("rollout", "monitor_agent_retry_timeout", "-1"),
+    ("rollout", "monitor_agent_allow_http", "maybe"),
+    ("rollout", "monitor_agent_concurrency", "many"),
+    ("rollout", "monitor_agent_check_capacity", "maybe"),
+    ("audit", "monitor_agent_audit_orphan_pattern", "("),
+    ("audit", "monitor_agent_audit_fail_on_drift", "maybe"),
+]
+
+
+def test_an_invalid_variable_of_a_run_is_named(single: Local) -> None:
+    for playbook, variable, value in INVALID_FOR_RUN:
+        run = single.run(f"monitor.cloud.{playbook}", "-e", json.dumps({variable: value}))
+        [message] = run.failures().values()
+        assert variable in message and len(message) < 600 and run.writes() == [], message
+
 
 def test_a_host_of_unknown_state_does_not_end_an_audit(pair: Local) -> None:
     pair.host_vars["web-2"]["monitor_agent_state"] = "{{ nowhere_set }}"
     run = pair.run("monitor.cloud.audit")
     assert "Hosts: 2 (2 not_registered)." in run.output, run.output
+
+
+# These variables must have a value in a test on one machine.
+_NEEDED = ("monitor_agent_config_path", "monitor_agent_service")
+
+
+def test_an_omitted_variable_has_its_default(pair: Local) -> None:
+    names = yaml.safe_load((CHECKOUT / "roles/monitor_agent/defaults/main.yml").read_text(encoding="utf-8"))
+    omitted = {name: "{{ nowhere_set | default(omit) }}" for name in names if name not in _NEEDED}
+    pair.group_vars |= omitted
+    pair.group_vars["monitor_agent_settings"] = {"kept": 1, "omitted": "{{ nowhere_set | default(omit) }}"}
+    run = pair.succeed()
+    assert "[WARNING]" not in run.output and labels(pair) == ["web-1", "web-2"]
+    assert [(pair.read(host) or "").splitlines()[2:] for host in pair.host_vars] == [["kept = 1"]] * 2
+    # The label of web-2 is known, although web-2 is not in the run.
+    pair.succeed("monitor.cloud.adopt", "--limit", "web-1")
+    audit = pair.succeed("monitor.cloud.audit", "-e", "monitor_agent_audit_fail_on_drift=true")
+    assert "Hosts: 2 (2 ok)." in audit.output, audit.output
+    message = refuse(pair, "monitor.cloud.retire", "-e", "labels=web-2")
+    assert message.startswith("Hosts of the inventory have these labels: web-2."), message
+    pair.succeed("monitor.cloud.retire", "--limit", "web-2")
+    assert labels(pair) == ["web-1"]
 
 
 def assert_nothing_is_deleted(controller: Local, *options: str) -> None:

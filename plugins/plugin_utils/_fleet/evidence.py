@@ -19,6 +19,8 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._fleet.names import 
 # later: a later run renames the client, because another client still has the label.
 # conflict: the client cannot be kept. unknown: the owner of the key is unknown.
 # nothing: the host carries no key of another client.
+# The names of the option orphan_pattern in messages.
+_PATTERN = "orphan_pattern (of the role: monitor_agent_audit_orphan_pattern; of the playbook prune: prune_pattern)"
 Adoption = t.Literal["adopt", "later", "conflict", "unknown", "nothing"]
 
 
@@ -41,7 +43,7 @@ class Evidence:
         self._machines = _hosts_by_machine(hosts)
         self._holders = {machine: self._holder(machine) for machine, names in self._machines.items() if len(names) > 1}
         without_host = [label for label in account.clients if label not in self._hosts_with]
-        self.unclaimed = sorted(matching(orphan_pattern, "orphan_pattern", without_host), key=natural_sort_key)
+        self.unclaimed = sorted(matching(orphan_pattern, _PATTERN, without_host), key=natural_sort_key)
         carried = {host.facts.owner_label for host in hosts if host.facts is not None}
         self.orphans = [label for label in self.unclaimed if label not in carried]
         self.adoptions = self._adoptions()

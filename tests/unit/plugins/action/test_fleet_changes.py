@@ -85,7 +85,7 @@ def test_options_and_check_mode(warnings: list[str]) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"orphan_pattern": "("}, "orphan_pattern '(' is not a valid regular expression"),
+        ({"orphan_pattern": "("}, "prune_pattern) '(' is not a valid regular expression"),
         ({"account": "missing"}, "account must be the name of a variable"),
         ({"account": "inspected"}, "account must be the name of a variable"),
         ({"patern": "x"}, "patern"),

@@ -693,7 +693,7 @@ def test_the_decision(name: str) -> None:
 
 
 def test_an_invalid_pattern_is_refused() -> None:
-    with pytest.raises(InputError, match=r"orphan_pattern '\(' is not a valid regular expression"):
+    with pytest.raises(InputError, match=r"prune_pattern\) '\(' is not a valid regular expression"):
         decide([], account(), inventory([]), orphan_pattern="(")
 
 
