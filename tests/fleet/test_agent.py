@@ -107,6 +107,8 @@ def test_each_use_of_the_role_in_a_play_does_its_restart(one: Controller) -> Non
     assert host.run("cat /opt/restarts").split() == ["monitor-agent", "second"]
     assert host.run("ls -A /etc/monitor").split() == ["agent.conf", "second.conf"]
     assert run.of("Mine") and "[WARNING]" not in run.output, run.output
+    # The handler of the role that other handlers listen to shows no result.
+    assert "skipping" not in run.output.partition("RUNNING HANDLER")[2], run.output
 
 
 def test_another_task_can_notify_the_handler_before_the_role_has_run(one: Controller) -> None:
