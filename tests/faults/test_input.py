@@ -10,7 +10,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ansible_collections.monitor.cloud.plugins.plugin_utils._host.key_detection import SENTINELS, find_key_owner
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.placeholders import SENTINELS
+from ansible_collections.monitor.cloud.plugins.plugin_utils._host.key_detection import find_key_owner
 from ansible_collections.monitor.cloud.tests.support.host_files import change, inspect
 from ansible_collections.monitor.cloud.tests.support.inputs import examples
 

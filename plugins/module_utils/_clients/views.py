@@ -10,11 +10,9 @@ import typing as t
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients import masks
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fingerprints import fingerprint
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.placeholders import PREDICTED
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.texts import escaped
 from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import Client
-
-# In check mode, a new client has this text in place of keys, so that check mode can predict tasks that need a key.
-PREDICTED = "assigned-when-the-client-is-created"
 
 
 def name_of(client: Client) -> str:

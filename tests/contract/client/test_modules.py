@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.views import PREDICTED
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.placeholders import PREDICTED
 from ansible_collections.monitor.cloud.plugins.module_utils._service import resources
 from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import Resource
 from ansible_collections.monitor.cloud.plugins.modules import (

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fingerprints import fingerprint
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.placeholders import SENTINELS
 from ansible_collections.monitor.cloud.plugins.plugin_utils._host import comparison
 from ansible_collections.monitor.cloud.plugins.plugin_utils._host.client import Registered
 from ansible_collections.monitor.cloud.plugins.plugin_utils._host.host_file import HostFile
-from ansible_collections.monitor.cloud.plugins.plugin_utils._host.key_detection import SENTINELS, KeyOwner
+from ansible_collections.monitor.cloud.plugins.plugin_utils._host.key_detection import KeyOwner
 from ansible_collections.monitor.cloud.plugins.plugin_utils._host.options import Desired
 
 _OWN = "0A1B2C3D-4E5F-6071-8293A4B5C6D7E8F9"

@@ -5,8 +5,8 @@
 import pytest
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fingerprints import fingerprint
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.placeholders import SENTINELS
 from ansible_collections.monitor.cloud.plugins.plugin_utils._host.key_detection import (
-    SENTINELS,
     KeyOwner,
     find_key_owner,
     possible_keys,

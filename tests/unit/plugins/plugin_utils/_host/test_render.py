@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from ansible_collections.monitor.cloud.plugins.action.agent_config import ActionModule
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.placeholders import SENTINELS
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.plugin_utils._host.client import Registered
-from ansible_collections.monitor.cloud.plugins.plugin_utils._host.key_detection import SENTINELS
 from ansible_collections.monitor.cloud.plugins.plugin_utils._host.render import Rendered
 from ansible_collections.monitor.cloud.tests.unit.plugins.stub import action_of
 
