@@ -270,11 +270,7 @@ class Api:
             if is_same and read.returned < read.least:
                 raise self._incomplete(operation, read)
             seen.update(read.items)
-            if labels:
-                is_enough = labels <= {item["label"] for item in seen.values()}
-            else:
-                is_enough = before is not None and len(seen) >= read.least
-            if is_enough or is_same or read.is_complete:
+            if is_same or read.is_complete or _is_enough(seen, read, before, labels):
                 break
             before = read
         if labels or len(read.items) < read.least:
@@ -342,6 +338,13 @@ class _Read:
     def is_complete(self) -> bool:
         """Whether all pages announced the number of items that the read has, or no page announced a number."""
         return self.announced in ({None}, {len(self.items)})
+
+
+def _is_enough(seen: Object, read: _Read, before: _Read | None, labels: frozenset[str]) -> bool:
+    """Whether the items of all reads contain each label; without labels, whether two reads miss no items."""
+    if labels:
+        return labels <= {item["label"] for item in seen.values()}
+    return before is not None and len(seen) >= read.least
 
 
 def _with_label(client: Object, label: str, advice: str) -> Object:
