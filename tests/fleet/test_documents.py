@@ -264,7 +264,6 @@ def everyday(reader: Reader) -> None:
         "http://proxy.example.com:3128": f"http://127.0.0.1:{proxy.port}",
     }
     shutil.copytree(reader.directory / "host_vars", reader.directory / "staging" / "host_vars")
-    reader.write("staging/inventory", "web-2\n")
     # The page renames web-1 to web-3, so copy the cached facts of web-1 for web-3.
     for facts in Path(reader.environment["ANSIBLE_CACHE_PLUGIN_CONNECTION"]).glob("*web-1"):
         shutil.copy(facts, facts.with_name(facts.name.replace("web-1", "web-3")))

@@ -1,7 +1,11 @@
 # Copyright (c) 2026 monitor.cloud contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Registers six hosts with an emulated service, runs again, breaks two hosts, and audits all hosts."""
+"""Registers six hosts with an emulated service, runs again, breaks two hosts, and audits all hosts.
+
+The hosts are directories in build/demo. At a terminal, the service runs until the user presses Enter, so that the user
+can paste the commands of the audit into a second shell.
+"""
 
 import json
 import os
@@ -10,7 +14,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import yaml
@@ -19,6 +23,7 @@ from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, LONGEST, PATH
 
 HOSTS = ("web-1", "web-2", "web-3", "db-1", "db-2", "cache-1")
+DIRECTORY = CHECKOUT / "build" / "demo"
 PAGE = CHECKOUT / "build" / "audit.html"
 PICTURE = CHECKOUT / "docs" / "audit.png"
 BROKEN = {"web-2": "foreign_key", "db-1": "wrong_permissions"}
@@ -59,25 +64,46 @@ def audit(inventory: Path, environment: dict[str, str]) -> dict[str, str]:
     return {host["host"]: host["state"] for host in json.loads(report.read_text(encoding="utf-8"))["hosts"]}
 
 
-def main() -> int:
-    with tempfile.TemporaryDirectory(prefix="monitor.cloud-demo-") as temporary, Emulator() as service:
-        directory = Path(temporary)
-        # Each host is a directory on this machine.
-        hosts = {host: {"monitor_agent_config_path": str(directory / host / "agent.conf")} for host in HOSTS}
-        common = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
-        common["monitor_agent_service"] = ""
+def write_inventory(inventory: Path, service: Emulator) -> None:
+    """Write an inventory in which each host is a directory, with address and token of the service."""
+    hosts = {host: {"monitor_agent_config_path": str(inventory.with_name(host) / "agent.conf")} for host in HOSTS}
+    common = {
+        "ansible_connection": "local",
+        "ansible_python_interpreter": sys.executable,
+        "monitor_agent_base_url": service.base_url,
+        "monitor_agent_api_token": service.tokens["read_write"],
+        "monitor_agent_service": "",
+    }
+    inventory.write_text(yaml.safe_dump({"all": {"hosts": hosts, "vars": common}}), encoding="utf-8")
+
+
+def wait_for_user() -> None:
+    """Keep the service until the user presses Enter, if there is a terminal."""
+    if not sys.stdin.isatty():
+        return
+    print("To repair the hosts, open a second shell in this directory, and run this command:")
+    print("  . .venv/bin/activate")
+    print("Then paste the commands under 'What to do'. The inventory contains address and token of the service.")
+    input("The service runs until you press Enter. ")
+
+
+def main(wait: Callable[[], None] = wait_for_user) -> int:
+    shutil.rmtree(DIRECTORY, ignore_errors=True)
+    DIRECTORY.mkdir(parents=True)
+    with Emulator() as service:
+        directory = DIRECTORY
         inventory = directory / "inventory.yml"
-        inventory.write_text(yaml.safe_dump({"all": {"hosts": hosts, "vars": common}}), encoding="utf-8")
-        environment = {**own_settings(directory), **service.environment()}
+        write_inventory(inventory, service)
+        environment = own_settings(directory)
         print("First run: the account has no clients.\n")
         first = roll_out(inventory, environment)
         print("Second run: nothing changed since the first run.\n")
         second = roll_out(inventory, environment)
-        print("Next, web-2 gets the key of web-1, like a cloned host, and all users can read the file of db-1.")
-        print("The commands under 'What to do' are samples: their inventory and their service end with this demo.\n")
+        print("Next, web-2 gets the key of web-1, like a cloned host, and all users can read the file of db-1.\n")
         shutil.copy(directory / "web-1" / "agent.conf", directory / "web-2" / "agent.conf")
         (directory / "db-1" / "agent.conf").chmod(0o644)
         states = audit(inventory, environment)
+        wait()
     print(f"First run: {first} of {len(HOSTS)} files changed. Second run: {second} changed.")
     reported = {host: states.get(host) for host in BROKEN}
     print(f"Audit: {', '.join(f'{host} {state}' for host, state in reported.items())}. The page: {PAGE}")

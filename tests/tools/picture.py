@@ -30,7 +30,7 @@ def digest() -> bytes:
 
 
 def main() -> int:
-    if code := demo.main():
+    if code := demo.main(wait=lambda: None):
         return code
     with sync_playwright() as playwright, playwright.chromium.launch(executable_path=CHROMIUM, args=OPTIONS) as browser:
         shown = browser.new_page(viewport={"width": 1000, "height": 600}, timezone_id="UTC", locale="en-GB")

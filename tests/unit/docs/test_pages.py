@@ -6,6 +6,7 @@ import configparser
 import re
 import subprocess
 import sys
+from fnmatch import fnmatch
 from pathlib import Path
 
 import jinja2
@@ -59,6 +60,20 @@ def test_links_of_the_repository_lead_to_files() -> None:
         assert [path for path in linked if not (CHECKOUT / path).exists()] == [], page
         # GitHub and other forges do not render these roles of Sphinx.
         assert re.findall(r":(?:ref|doc|ansplugin|ansopt):`", text) == [], page
+
+
+def is_in_archive(path: Path) -> bool:
+    """Return whether ansible-galaxy puts a file of the repository into the archive."""
+    left_out = yaml.safe_load(_text("galaxy.yml"))["build_ignore"]
+    return not any(fnmatch(str(parent), pattern) for parent in (path, *path.parents) for pattern in left_out)
+
+
+def test_links_of_the_archive_lead_to_files_of_the_archive() -> None:
+    pages = [path for path in tracked_files() if path.suffix in (".md", ".rst") and is_in_archive(path)]
+    assert len(pages) > 10
+    for page in pages:
+        linked = targets(_text(str(page)), page)
+        assert [path for path in linked if not is_in_archive(Path(path))] == [], page
 
 
 def test_specification_of_the_role_has_its_defaults_and_the_page_lists_all_variables() -> None:
