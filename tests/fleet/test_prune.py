@@ -60,8 +60,11 @@ def test_prune_asks_in_a_terminal(two: Local, reply: str, deleted: list[str]) ->
 
 
 def test_prune_without_a_terminal_needs_confirmation_and_a_limit(two: Local) -> None:
-    run = two.succeed(PRUNE, *_GONE, **WHOLE)
-    assert run.writes() == [] and "set -e prune_confirm=true to delete: old-1, old-2" in run.output
+    run = two.run(PRUNE, *_GONE, **WHOLE)
+    # The last message is the reason.
+    message = run.events[-1].result["msg"]
+    assert (run.code, run.writes()) == (2, []) and message.startswith("Nothing was deleted, because"), run.output
+    assert message.endswith("set -e prune_confirm=true to delete: old-1, old-2")
     run = two.run(*_CONFIRMED, "-e", "prune_limit=1", **WHOLE)
     assert run.writes() == [] and "2 clients are more than prune_limit (1)" in str(run.failures()), run.output
     # Variables of the inventory have no effect on prune.
@@ -78,7 +81,7 @@ def test_prune_without_a_terminal_needs_confirmation_and_a_limit(two: Local) -> 
         assert check.writes() == [] and "Would delete: old-1, old-2" in check.output
     run = two.succeed(*_CONFIRMED, **WHOLE)
     assert sorted(run.writes()) == ["delete_client old-1", "delete_client old-2"]
-    assert "Deleted: old-1, old-2" in run.output
+    assert "Deleted: old-1, old-2. A machine that still runs keeps its agent." in run.output
 
 
 def test_prune_needs_the_label_of_each_host(two: Local) -> None:
@@ -89,7 +92,7 @@ def test_prune_needs_the_label_of_each_host(two: Local) -> None:
     assert run.writes() == [] and "The labels of these hosts are unknown: web-2." in str(run.failures()), run.output
     run = two.succeed(PRUNE, "-e", "prune_pattern=.* monitor_agent_gather_facts=true", "--check", **WHOLE)
     # web-2 carries the key of client web-2, so this client has a host, although its label is different.
-    assert 'Would delete: old-1, old-2"' in run.output
+    assert "Would delete: old-1, old-2." in run.output
 
 
 # The labels contain a template, a character that reverses text, and a control sequence.
@@ -116,6 +119,7 @@ def test_variables_of_the_inventory_choose_no_host_and_no_label(two: Local) -> N
     assert "3 hosts and labels are more than retire_limit" in refuse(two, _RETIRE, "--limit", "all", "-e", many)
     run = two.succeed(_RETIRE, "--limit", "web-2")
     assert run.writes() == ["delete_client web-2"] and "Deleted: web-2" in run.output
+    assert "Remove these hosts from the inventory, or the next rollout registers them again." in run.output
     assert two.read("web-1") and not two.read("web-2")
 
 
