@@ -115,8 +115,7 @@ class Http:
             hints = [error.hint]
             if error.wait:
                 hints.append(f"The service asks to wait {seconds:.0f} s.")
-            if limit:
-                hints.append(f"Gave up after {limit:g} s (retry_timeout): try again later.")
+            hints.append(self._gave_up(limit))
             error.hint = " ".join(filter(None, hints))
             raise error
         with self._lock:
@@ -126,6 +125,16 @@ class Http:
             self.paused_until = max(self.paused_until, now + (error.wait or 0))
         if self._stopped.wait(seconds):
             raise error
+
+    def _gave_up(self, limit: float) -> str:
+        if not limit:
+            return ""
+        if limit == _FIRST_CONTACT and not self._reached:
+            return (
+                f"Gave up after {limit:g} s, the limit for the first contact with a service: retry_timeout "
+                f"({self.settings.retry_timeout:g} s) counts only after a first response."
+            )
+        return f"Gave up after {limit:g} s (retry_timeout): try again later."
 
     def each(self, function: t.Callable[[t.Any], T], items: t.Iterable[t.Any]) -> list[T]:
         """Call the function for each item, several calls at a time, and return the results in the order of the items.

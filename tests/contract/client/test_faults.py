@@ -173,4 +173,4 @@ def test_a_wrong_port_is_given_up_within_seconds(opened: Open, monkeypatch: pyte
         message = failed(account, monitor_client, label="web1", base_url=f"http://127.0.0.1:{port}/v4")
         assert message.startswith(f"Could not list the clients: no response: {error}"), message
         assert "Check base_url, the network, the proxy of the environment" in message
-        assert "Gave up after 1 s" in message
+        assert "Gave up after 1 s, the limit for the first contact" in message
