@@ -30,6 +30,7 @@ wrapper role: {play: {roles: [wrapper]}, label: "p-{host}", warns: *differs,
   files: {roles/wrapper/tasks/main.yml: [IMPORT], roles/wrapper/vars/main.yml: *p}}
 dependency: {play: {roles: [dependent]}, label: "p-{host}", warns: *differs, files: {
   roles/dependent/meta/main.yml: {dependencies: [{role: ROLE, monitor_agent_label: "p-{{ inventory_hostname }}"}]}}}
+cached fact: {play: {pre_tasks: [{set_fact: {monitor_tier: x, cacheable: true}}], roles: [ROLE]}}
 set_fact: {play: {pre_tasks: [{set_fact: *p}], roles: [ROLE]}, label: "p-{host}"}
 group_vars and host_vars: {label: "{host}-eu", files: {
   group_vars/GROUP.yml: {monitor_agent_label: "{{ inventory_hostname }}-{{ region }}"},
@@ -140,9 +141,13 @@ def hostile(name: str) -> dict[str, t.Any]:
 # Cases that fail. ``error``: a part of the message. ``configured``: indexes of the hosts that get a client.
 REFUSED: dict[str, dict[str, t.Any]] = yaml.safe_load(r"""
 one label: {vars: {monitor_agent_label: same}, error: &same The hosts FIRST and SECOND have the same label}
+one label of all hosts: {vars: {monitor_agent_label: same}, error: An extra variable \(-e\) holds for all hosts}
 in the play: {play: {vars: &p {monitor_agent_label: same}, roles: [ROLE]}, error: *same}
 one label with serial: {play: {serial: 1, vars: *p, roles: [ROLE]}, label: same, configured: [0], error: *same,
   warns: monitor_agent_label of FIRST differs}
+a label that changed: {play: [{hosts: all, roles: [ROLE], vars: {monitor_agent_label: "old-{{ inventory_hostname }}"}},
+  {hosts: FIRST, roles: [ROLE]}], label: "old-{host}", configured: [0, 1], error: or its label was changed,
+  warns: [monitor_agent_label of FIRST differs]}
 localhost: {vars: {monitor_agent_label: localhost}, hosts: 1, error: would share one key. Set monitor_}
 delegate_to: {play: {tasks: [{delegate_to: FIRST, block: [IMPORT]}]}, configured: [0],
   error: can't have delegate_to or run_once}

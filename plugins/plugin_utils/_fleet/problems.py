@@ -39,9 +39,13 @@ def _label_problem(host: Host, evidence: Evidence) -> str:
         return ""
     # All hosts with the label get the same message, so that its order does not depend on the host.
     first, *rest = sorted([host.name, *others], key=natural_sort_key)
+    hint = ""
+    if len(rest) + 1 == len(evidence.inventory.labels):
+        hint = " An extra variable (-e) holds for all hosts of the inventory, also with --limit."
     return (
         f"The hosts {first} and {named(rest)} have the same label {host.label!r}, but each host needs its own client. "
         "Set another monitor_agent_label for all but one of these hosts in the inventory."
+        f"{hint}"
     )
 
 
@@ -103,9 +107,10 @@ def _key_problem(host: Host, change: HostChange, evidence: Evidence) -> str:
         whose += f" (but the labels of these hosts are unknown: {named(list(evidence.inventory.unreadable))})"
     return (
         f"{host.name} carries the key of client {host.owner_label!r}. {whose}, and the account has no client "
-        f"{host.label!r}. Nothing was created. If the host was renamed, run monitor.cloud.adopt to keep the client and "
-        "its history. If a play, a role or set_fact sets monitor_agent_label, set it in the inventory instead, or run "
-        "the audit in the same play. To give the host a new client, set monitor_agent_replace_key: true."
+        f"{host.label!r}. Nothing was created. If the host was renamed, or its label was changed, run "
+        "monitor.cloud.adopt to keep the client and its history. If a play, a role or set_fact sets "
+        "monitor_agent_label, set it in the inventory instead, or run the audit in the same play. To give the host a "
+        "new client, set monitor_agent_replace_key: true."
     )
 
 
@@ -130,7 +135,8 @@ def _file_problem(host: Host, facts: Facts, change: HostChange, evidence: Eviden
     if not problem:
         return ""
     return (
-        f"{facts.path} can't be changed: {problem}. Use become, repair the host, or set another path, owner or group."
+        f"{facts.path} can't be changed: {problem}. Use become, repair the host, or set another "
+        "monitor_agent_config_path, monitor_agent_config_owner or monitor_agent_config_group."
     )
 
 
@@ -257,7 +263,8 @@ def _kept_clients_of_hosts(decided: Pairs) -> str:
         return ""
     return (
         f"Clients of other hosts were kept, although removed hosts carried their keys: {named(found)}. If two of these "
-        "names are one machine, its file was removed: roll out the remaining host again."
+        "names are one machine, its file was removed and its service was stopped: roll out the remaining host "
+        "again."
     )
 
 

@@ -134,7 +134,7 @@ def _other_label(host: Host, change: HostChange, evidence: Evidence) -> str:
         f"Carries the key of client {host.owner_label!r}, and the account has no client {host.label!r}. "
         f"{_whose(host, change, evidence)}."
     )
-    return f"{clients} Either the host was renamed, or a play sets monitor_agent_label."
+    return f"{clients} The host was renamed, its label was changed, or a play sets monitor_agent_label."
 
 
 def _whose(host: Host, change: HostChange, evidence: Evidence) -> str:

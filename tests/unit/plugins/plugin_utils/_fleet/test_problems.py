@@ -41,7 +41,7 @@ KINDS: dict[str, tuple[Sequence[Host], Sequence[str], str]] = {
         [unreached("db"), *[absent(name, "db") for name in NAMES]],
         ["db"],
         "'db' of db (carried by web-4), 'db' of db (carried by web-5) and 2 more. If two of these names are one "
-        "machine, its file was removed: roll out the remaining host again.",
+        "machine, its file was removed and its service was stopped: roll out the remaining host again.",
     ),
     "unknown owners": (
         [host(name, "no_file", unknown_owner="the user app") for name in NAMES],
@@ -102,9 +102,10 @@ def test_the_texts_of_the_longest_sentences() -> None:
     made = decide(hosts, account(["old", "older", "two"]), inventory(hosts))
     assert made.hosts["web-1"].problem == (
         "web-1 carries the key of client 'old'. No host of the inventory has this label, and the account has no client "
-        "'web-1'. Nothing was created. If the host was renamed, run monitor.cloud.adopt to keep the client and its "
-        "history. If a play, a role or set_fact sets monitor_agent_label, set it in the inventory instead, or run the "
-        "audit in the same play. To give the host a new client, set monitor_agent_replace_key: true."
+        "'web-1'. Nothing was created. If the host was renamed, or its label was changed, run monitor.cloud.adopt to "
+        "keep the client and its history. If a play, a role or set_fact sets monitor_agent_label, set it in the "
+        "inventory instead, or run the audit in the same play. To give the host a new client, set "
+        "monitor_agent_replace_key: true."
     )
     assert made.hosts["one"].problem == (
         "one carries the key of client 'older', and another host carries the key of client 'two'. Nothing was changed. "

@@ -86,7 +86,7 @@ _FOREIGN = _web("other", owner_label="old")
         (
             _FOREIGN, "old", "", ".*", "other_label", "adopt",
             "Carries the key of client 'old', and the account has no client 'web'. No host of the inventory has the "
-            "label 'old'. Either the host was renamed, or a play sets monitor_agent_label.",
+            "label 'old'. The host was renamed, its label was changed, or a play sets monitor_agent_label.",
         ),
         (_FOREIGN, "old", "", "ours", "other_label", "conflict", "does not match monitor_agent_audit_orphan_pattern."),
         # A clone: a rollout gives the host its own client.
