@@ -55,6 +55,7 @@ CASES = {
     "absent-own": Case("absent-own", True, _ABSENT, state="outdated", client=False, key=""),
     "absent-other": Case("old-3", True, _ABSENT, state="foreign_key", client=False, key=""),
     "absent-none": Case("", False, _ABSENT, client=False, key=""),
+    "absent-service": Case("", False, {**_ABSENT, "monitor_agent_service": "no-such-service"}, client=False, key=""),
     "label-1": Case("", vars={"monitor_agent_label": "twice"}, error="have the same label 'twice'", key=""),
     "label-2": Case("", vars={"monitor_agent_label": "twice"}, error="have the same label 'twice'", key=""),
     "case-1": Case("", vars={"monitor_agent_label": "Case-A"}, state="not_registered"),

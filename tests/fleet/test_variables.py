@@ -83,6 +83,7 @@ INVALID_FOR_RUN = [
     ("rollout", "monitor_agent_allow_http", "maybe"),
     ("rollout", "monitor_agent_concurrency", "many"),
     ("rollout", "monitor_agent_check_capacity", "maybe"),
+    ("rollout", "monitor_agent_label", "{{ ansible_facts.fqdn }}"),
     ("audit", "monitor_agent_audit_orphan_pattern", "("),
     ("audit", "monitor_agent_audit_fail_on_drift", "maybe"),
 ]
@@ -93,6 +94,7 @@ def test_an_invalid_variable_of_a_run_is_named(single: Local) -> None:
         run = single.run(f"monitor.cloud.{playbook}", "-e", json.dumps({variable: value}))
         [message] = run.failures().values()
         assert variable in message and len(message) < 600 and run.writes() == [], message
+        assert "ansible_facts" not in value or "-e monitor_agent_gather_facts=true" in message, message
 
 
 def test_a_host_of_unknown_state_does_not_end_an_audit(pair: Local) -> None:
