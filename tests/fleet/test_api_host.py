@@ -20,7 +20,9 @@ from ansible_collections.monitor.cloud.tests.support.secrets import found_in, se
 from ansible_collections.monitor.cloud.tests.support.steps import configured, labels
 
 # Install the library requests on a host: the hosts have no network, and the system may lack the library.
-_FOLDERS = [str(Path(package.__file__).parent) for package in (requests, urllib3, certifi, idna, charset_normalizer)]
+_FOLDERS = [
+    str(Path(str(package.__file__)).parent) for package in (requests, urllib3, certifi, idna, charset_normalizer)
+]
 WITH_REQUESTS = f"mkdir -p usr/lib/python3/dist-packages; cp -r {' '.join(_FOLDERS)} usr/lib/python3/dist-packages"
 # The number of modules that the host executes: the account, the clients or the plan and tiers, and retired clients.
 RUNS = (
