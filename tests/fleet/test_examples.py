@@ -129,10 +129,11 @@ def test_the_commands_of_the_demo_work_and_the_picture_in_readme_shows_its_page(
         sys.executable, [demo.__file__], encoding="utf-8", timeout=300, cwd=str(CHECKOUT), dimensions=(50, 400)
     )
     shown.expect("press Enter")
-    [rollout] = re.findall(r"^ *(ansible-playbook -i \S+ monitor.cloud.rollout --limit \S+)\r?$", shown.before, re.M)
+    printed = str(shown.before)
+    [rollout] = re.findall(r"^ *(ansible-playbook -i \S+ monitor.cloud.rollout --limit \S+)\r?$", printed, re.M)
     audit = "ansible-playbook -i build/demo/inventory.yml monitor.cloud.audit"
     pasted = [". .venv/bin/activate", rollout, audit]
-    assert pasted[0] in shown.before
+    assert pasted[0] in printed
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("ANSIBLE_", "MONITOR_"))}
     command = ["sh", "-c", " && ".join(pasted)]
     done = subprocess.run(
