@@ -59,7 +59,7 @@ steps:
   returned: success
   type: dict
   sample: {web-1: create write restart_after_change}
-problems: {description: Why a host cannot be changed, by host., returned: success, type: dict}
+problems: {description: Why hosts cannot be changed. The keys are names of hosts., returned: success, type: dict}
 create:
   description: Labels of clients to create, or to read again by id before their keys are written.
   returned: success

@@ -69,4 +69,6 @@ def test_keys_as_a_service_shows_them(emulator: Emulator, tmp_path: Path, keys: 
     assert controller.files() == {**before, "web-3": controller.expected("web-3")}
     if not failure:
         assert {event.result["key_owner"] for event in run.of(INSPECT).values()} == {"unverifiable", "no_file"}
-        assert run.output.count("The keys of these hosts can't be compared, so their files were kept: web-1, web-2.") == 1
+        assert (
+            run.output.count("The keys of these hosts can't be compared, so their files were kept: web-1, web-2.") == 1
+        )
