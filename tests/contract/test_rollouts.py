@@ -55,7 +55,8 @@ def test_no_control_character_of_a_label_reaches_a_terminal_after_an_error(emula
     ],
 )
 def test_keys_as_a_service_shows_them(emulator: Emulator, tmp_path: Path, keys: dict[str, Any], failure: str) -> None:
-    known = {"web-1"} if failure else {"web-1", "web-2"}
+    # The order of the hosts is the order of the inventory.
+    known = ["web-1"] if failure else ["web-1", "web-2"]
     controller = Local(tmp_path, emulator, *known)
     controller.monitor()
     before = controller.files()
@@ -65,7 +66,7 @@ def test_keys_as_a_service_shows_them(emulator: Emulator, tmp_path: Path, keys: 
     controller.add("web-3")
     run = controller.run()
     assert all(failure in message for message in run.failures().values())
-    assert set(run.failures()) == (known if failure else set())
+    assert list(run.failures()) == (known if failure else [])
     assert controller.files() == {**before, "web-3": controller.expected("web-3")}
     if not failure:
         assert {event.result["key_owner"] for event in run.of(INSPECT).values()} == {"unverifiable", "no_file"}
