@@ -45,7 +45,8 @@ Contender = Callable[[], Cost]
 
 def run(command: Sequence[str], environment: Mapping[str, str]) -> Cost:
     with tempfile.TemporaryFile() as output:
-        started, none = time.monotonic(), subprocess.DEVNULL
+        started = time.monotonic()
+        none = subprocess.DEVNULL
         process = subprocess.Popen(command, env=environment, stdin=none, stdout=output, stderr=subprocess.STDOUT)
         deadline = threading.Timer(_LONGEST, process.kill)
         deadline.start()
@@ -109,7 +110,8 @@ class Bench:
     def ssh_fleet(self, name: str, size: int) -> Iterator[Fleet]:
         """Start hosts. Each host has its own address, sshd and file system."""
         directory = self._room(name)
-        keys, sockets = ssh_hosts.make_keys(directory), directory / "sockets"
+        keys = ssh_hosts.make_keys(directory)
+        sockets = directory / "sockets"
         settings = {
             "ANSIBLE_PIPELINING": str(name == "pipelining"),
             "ANSIBLE_HOST_KEY_CHECKING": "False",

@@ -132,7 +132,8 @@ def pipelining(bench: Bench) -> list[Figure]:
 
 def growth(bench: Bench) -> list[Figure]:
     """Compare how the time per host grows from 100 to 2,000 local hosts, in rollouts and in a raw play."""
-    few, many = 100, 2000
+    few = 100
+    many = 2000
     costs: Costs = {}
     for size in (few, many):
         contenders = bench.rollouts(bench.local_fleet(f"growth-{size}", size), "raw")

@@ -22,7 +22,9 @@ _SHOWN = CLIENT.fields.keys() - {"api_key", "install_code"}
 
 class Inventory:
     def __init__(self, controller: Local) -> None:
-        self.controller, self.directory, self.emulator = controller, controller.directory, controller.service
+        self.controller = controller
+        self.directory = controller.directory
+        self.emulator = controller.service
         self.token = "read_write"
         self.environment: dict[str, str] = {}
 

@@ -87,7 +87,8 @@ async def _response(state: State, call: Call, fault: Fault | None, service: Serv
 
 def _change_account(state: State, fault: Fault) -> None:
     """Make the changes of another controller. Ignore a missing client and a label that is taken."""
-    store, changes = state.store, fault.changes
+    store = state.store
+    changes = fault.changes
 
     def client_id(label: str) -> int:
         return next((int(row["id"]) for row in store.all() if row["label"] == label), 0)
@@ -126,7 +127,8 @@ async def _served(state: State, call: Call, service: Service) -> Response:
 
     async def send(message: Message) -> None:
         if message["type"] == "http.response.start":
-            response.status_code, response.raw_headers = message["status"], list(message["headers"])
+            response.status_code = message["status"]
+            response.raw_headers = list(message["headers"])
         else:
             response.body += message.get("body", b"")
 
@@ -136,7 +138,9 @@ async def _served(state: State, call: Call, service: Service) -> Response:
 
 def _admit(state: State, call: Call) -> None:
     """Raise ServiceError if the token, its scopes, its grants or the rate limit do not allow the call."""
-    settings, operation, token = state.settings, call.operation, call.token
+    settings = state.settings
+    operation = call.operation
+    token = call.token
     if operation is None:
         return
     if operation.scope:
@@ -154,7 +158,8 @@ def _admit(state: State, call: Call) -> None:
 
 def _count(state: State, caller: str, operation: str) -> None:
     """Raise ServiceError above the rate limit. Calls that get 429 do not count towards the limit."""
-    settings, now = state.settings, time.monotonic()
+    settings = state.settings
+    now = time.monotonic()
     ends = state.hits[caller, operation]
     while ends and ends[0] <= now:
         ends.popleft()

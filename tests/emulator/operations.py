@@ -25,7 +25,8 @@ from .store import LabelTaken, Row
 
 Body = dict[str, Any]
 
-_SMALLEST_PAGE, _USUAL_PAGE = 25, 100
+_SMALLEST_PAGE = 25
+_USUAL_PAGE = 100
 _STRICT_LABEL = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -146,7 +147,8 @@ def _page(state: State, items: Sequence[Body], shown: Callable[[Body], Body] = d
     items = [item for item in items if _matches(item, _filter())]
     # Services also return regions in pages, but the contract documents no parameters for this list.
     query = QueryParams(context.scope["query_string"])
-    page, size = int(query.get("page", 1)), int(query.get("page_size", _USUAL_PAGE))
+    page = int(query.get("page", 1))
+    size = int(query.get("page_size", _USUAL_PAGE))
     if not _SMALLEST_PAGE <= size <= settings.page_size_max:
         limits = f"{_SMALLEST_PAGE} and {settings.page_size_max}"
         raise ServiceError(400, f"page_size must be between {limits}.", "page_size")

@@ -81,7 +81,8 @@ def change(settings: Settings, changes: Mapping[str, Any]) -> Settings:
     for name, value in given.items():
         if name not in types:
             raise ValueError(f"There is no setting {name!r}. Choose one of: {', '.join(types)}.")
-        expected, origin = types[name], get_origin(types[name])
+        expected = types[name]
+        origin = get_origin(types[name])
         if not (value in get_args(expected) if origin is Literal else isinstance(value, origin or expected)):
             raise ValueError(f"{value!r} is not a valid value of {name}: {expected}.")
     return dataclasses.replace(settings, **given)

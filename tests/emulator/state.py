@@ -59,7 +59,8 @@ class State:
     close_connection: Callable[[str], None]
 
     def __init__(self, store: Store, settings: Settings, tokens: Mapping[str, Token]) -> None:
-        self.store, self._first = store, (settings, tokens)
+        self.store = store
+        self._first = (settings, tokens)
         self.resets = 0
         self._begin()
 

@@ -37,12 +37,15 @@ SECRET = "what only root may ever read\n"
 # Name of a temporary directory that a killed run left. Root must not remove a directory that a user can replace.
 LEFTOVER = f".{NAME}.aB3dE6"
 
-REPLACED, REMOVED, NEW = "a file is replaced", "a file is removed", "a file is new"
+REPLACED = "a file is replaced"
+REMOVED = "a file is removed"
+NEW = "a file is new"
 READ = "a file is read"
 # The directory is sticky. The old file belongs to the user, and has an ACL for the user.
 SHARED = "a file of the user is replaced"
 # The directory is sticky and belongs to root, and the user replaces a subdirectory.
-STICKY, CREATED = "a file is below a sticky directory", "a directory is created below a sticky directory"
+STICKY = "a file is below a sticky directory"
+CREATED = "a directory is created below a sticky directory"
 # Each decoy is a symbolic link, a file or a directory that the user puts in the place of another file. A "trap" is an
 # empty directory in which the user also replaces new files of root.
 _NAMED = [("name", decoy) for decoy in ("own directory", "victims", "link")]
@@ -64,7 +67,8 @@ CASES = {
 
 @contextlib.contextmanager
 def _as_user() -> Iterator[None]:
-    groups, mask = os.getgroups(), os.umask(0)
+    groups = os.getgroups()
+    mask = os.umask(0)
     os.setgroups([])
     os.setegid(USER)
     os.seteuid(USER)
@@ -92,7 +96,9 @@ class Ground:
     """A directory of the user, and files ("victims") that only root may read and change."""
 
     def __init__(self, root: Path, situation: str) -> None:
-        self.root, self.safe, self.victim = root, root / "safe", root / "safe" / "victim"
+        self.root = root
+        self.safe = root / "safe"
+        self.victim = root / "safe" / "victim"
         self.directory = root / "directory"
         self._shared = situation == SHARED
         self.parent = self.directory / "parent" if situation in (STICKY, CREATED) else self.directory
@@ -129,12 +135,14 @@ class Ground:
     def _state(self) -> dict[str, tuple[object, ...]]:
         state: dict[str, tuple[object, ...]] = {}
         for path in (self.safe, *self.safe.rglob("*")):
-            status, content = path.lstat(), path.read_bytes() if path.is_file() else b""
+            status = path.lstat()
+            content = path.read_bytes() if path.is_file() else b""
             state[str(path)] = content, status.st_mode, status.st_uid, status.st_gid
         return state
 
     def losses(self, loot: str, *, written: bool) -> set[str]:
-        after, before = self._state(), self._before
+        after = self._state()
+        before = self._before
         lost = {f"{name} was changed" for name in before | after if before.get(name) != after.get(name)}
         private = (SECRET, KEY) if self._shared else (SECRET, KEY, OLD)
         lost |= {f"the user read {content}" for content in private if content in loot}
@@ -154,7 +162,8 @@ class Attacker:
         self.stops = 0
         # Numbers of the stops at which a name, an owner, a mode or a size has changed.
         self.changes = list[int]()
-        self._ground, self._trial = ground, trial
+        self._ground = ground
+        self._trial = trial
         self._entry: Path | None = None
         self._seen: list[object] = []
         self._opened: dict[tuple[int, int], int] = {}
@@ -188,7 +197,8 @@ class Attacker:
     def act(self) -> None:
         """Keep each readable file open, because root can write a key to the file later. Then replace the path."""
         self.stops += 1
-        directory, first = self._ground.directory, self._trial.moment
+        directory = self._ground.directory
+        first = self._trial.moment
         if not first:
             seen: list[object] = [(path, path.lstat()[:7]) for path in sorted(directory.rglob("*"))]
             self.changes += [self.stops] if seen != self._seen else []
@@ -269,7 +279,8 @@ class Trial:
 
 def run_with_stops(script: str, root: Path, attacker: Attacker) -> host_file.Completed:
     """Run a script as root that stops before each command: dash expands PS4, which waits for the attacker."""
-    stop, go = root / "stop", root / "go"
+    stop = root / "stop"
+    go = root / "go"
     for path in (stop, go):
         os.mkfifo(path, 0o600)
     if not SOAK:
@@ -323,7 +334,8 @@ def test_the_writer_is_safe_in_hostile_directories(situation: str) -> None:
 
 @pytest.mark.parametrize("path", [".:/usr/bin:/bin", "/usr/bin:/bin:", "bin:/usr/bin:/bin"])
 def test_no_program_is_taken_from_the_directory_of_the_file(tmp_path: Path, path: str) -> None:
-    directory, log = tmp_path / "agent", tmp_path / "log"
+    directory = tmp_path / "agent"
+    log = tmp_path / "log"
     names = ("find", "stat", "mktemp", "env", "ls", "chmod", "mv", "rm", "rmdir", "wc", "head", "timeout", "sha256sum")
     for tools in (directory, directory / "bin"):
         stub_tools(tools, **dict.fromkeys(names, f'echo "$0" >> {log}; exec /usr/bin/"${{0##*/}}" "$@"'))

@@ -18,7 +18,8 @@ from ansible_collections.monitor.cloud.tests.support.inputs import examples
 
 def test_no_content_of_a_file_takes_long_to_search() -> None:
     """The template becomes a regular expression. With an old version, a search in 1,000 spaces took minutes."""
-    key, code = SENTINELS["api_key"], SENTINELS["install_code"]
+    key = SENTINELS["api_key"]
+    code = SENTINELS["install_code"]
     space = " " * 65536
     for template in (f"install_code={code}\napi_key={key}\n", f"{code} {code} {key} {code} c\n"):
         for text in (f"{space}x{space}y", f"api_key={space}x{space}y", "x , " * 16384, "a" * 2048 + " " * 2048):
@@ -44,7 +45,8 @@ _TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0
 def test_any_path_is_written_read_and_removed(
     tmp_path_factory: pytest.TempPathFactory, directory: str, name: str, text: str
 ) -> None:
-    root, data = tmp_path_factory.mktemp("paths"), text.encode()
+    root = tmp_path_factory.mktemp("paths")
+    data = text.encode()
     path = root / directory / name
     assert change(path, data) == ""
     assert [os.path.join(parent, file) for parent, _inner, files in os.walk(root) for file in files] == [str(path)]

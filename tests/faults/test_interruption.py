@@ -24,7 +24,8 @@ from ansible_collections.monitor.cloud.tests.support.steps import labels, own_pl
 _PATIENCE = 60.0
 # sshd puts this directory at the beginning of PATH.
 _TOOLS = "/usr/local/sbin"
-_STOP, _STOPPED = "/opt/agent-stop", "/opt/agent-stopped"
+_STOP = "/opt/agent-stop"
+_STOPPED = "/opt/agent-stopped"
 # This script replaces a tool. If _STOP contains `before mv 2`, the second mv waits until the test removes _STOPPED.
 _TOOL = f"""#!/bin/sh
 tool=${{0##*/}}
@@ -216,7 +217,8 @@ def test_a_file_is_whole_after_a_kill_at_each_step_of_writing(
 
 def test_the_same_rollout_twice_at_once_creates_each_client_once(hosts_of: Callable[[int], Controller]) -> None:
     """The hosts have keys of another account. Each run reads the list before the other run creates clients."""
-    one, other = hosts_of(6), hosts_of(6)
+    one = hosts_of(6)
+    other = hosts_of(6)
     service = one.service
     check(service, one.run(ANSIBLE_FORKS="20"))
     service.reset()

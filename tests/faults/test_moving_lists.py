@@ -56,7 +56,8 @@ def test_a_client_that_is_renamed_during_the_run_is_not_pruned(emulator: Emulato
     _seed(emulator)
     ids = {client["label"]: client["id"] for client in emulator.clients()}
     # With concurrency 1, the task deletes clients in the order of the list, then creates clients.
-    late, reading = "create" in moment, "page" in moment
+    late = "create" in moment
+    reading = "page" in moment
     changes = {} if late else {"old-05": "keep-05-again", "old-09": "old-of-them"}
     changes["keep-29"] = "old-keep"
     emulator.fault(kind="meanwhile", **MOMENTS[moment], changes={"rename": changes})

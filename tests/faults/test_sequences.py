@@ -60,7 +60,8 @@ class Tasks:
     """Run random module tasks without Ansible, and change the account as another controller does."""
 
     def __init__(self, emulator: Emulator, chance: random.Random) -> None:
-        self.emulator, self.chance = emulator, chance
+        self.emulator = emulator
+        self.chance = chance
         name, value = chance.choice([("update_verb", "put_only"), ("delete_status", 204), ("list_order", "newest")])
         emulator.configure(**{name: value})
         emulator.seed(labels=self._labels())
@@ -83,12 +84,14 @@ class Tasks:
         self._task(monitor_clients, {"labels": labels, **more}, deleted, more.get("renames"))
 
     def one_client(self) -> None:
-        label, state = self.chance.choice(LABELS), self.chance.choice(["present", "absent"])
+        label = self.chance.choice(LABELS)
+        state = self.chance.choice(["present", "absent"])
         self._task(monitor_client, {"label": label, "state": state}, {label} if state == "absent" else ())
 
     def one_client_by_id(self) -> None:
         client = self.chance.choice(self.emulator.clients() or [{"id": 99, "label": "missing"}])
-        label, state = self.chance.choice([None, *LABELS]), self.chance.choice(["present", "absent"])
+        label = self.chance.choice([None, *LABELS])
+        state = self.chance.choice(["present", "absent"])
         options = {"id": client["id"], "label": label, "state": state}
         if state == "absent":
             self._task(monitor_client, options, {client["label"]})
@@ -100,7 +103,8 @@ class Tasks:
         self._task(monitor_plan, {name: value, "allow_over_capacity": self.chance.choice([True, False])})
 
     def other_controller(self) -> None:
-        old, new = self.chance.choice(LABELS), self.chance.choice(LABELS)
+        old = self.chance.choice(LABELS)
+        new = self.chance.choice(LABELS)
         change = self.chance.choice([("create", [new]), ("rename", {old: new}), ("delete", [old])])
         self.emulator.fault(kind="meanwhile", changes=dict([change]))
         self.emulator.call("GET", "/monitor/plan")
@@ -140,7 +144,8 @@ class Tasks:
 
     def _run(self, module: Any, options: dict[str, Any], fault: Fault = None, *, check_mode: bool = False) -> Outcome:
         """Run the task, and compare its report with the account."""
-        emulator, before = self.emulator, self._account()
+        emulator = self.emulator
+        before = self._account()
         emulator.clear_log()
         if fault is not None:
             emulator.fault(**fault)
@@ -169,11 +174,13 @@ class Tasks:
 def fault_of(chance: random.Random, predicted: Outcome) -> dict[str, Any]:
     """Choose a fault for a request that the task will send."""
     reads = [call["operation"] for call in predicted.calls] or ["list_clients"]
-    writes, result = [], predicted.result or {"changed": False}
+    writes = []
+    result = predicted.result or {"changed": False}
     if result["changed"] and "plan" in result:
         writes = ["update_plan"]
     elif result["changed"]:
-        before, after = set(result["diff"]["before"]), set(result["diff"]["after"])
+        before = set(result["diff"]["before"])
+        after = set(result["diff"]["after"])
         writes = ["create_client"] if len(after) > len(before) else ["update_client"]
         writes += ["delete_client", "get_client"] if len(before) > len(after) else []
     operation = chance.choice(chance.choice([reads, writes or reads]))
@@ -186,7 +193,8 @@ def assert_only(
     """Assert that the task deleted, renamed or created only clients that its options name."""
     assert {label for client, label in before.clients.items() if client not in after.clients} <= set(deleted)
     for client in before.clients.keys() & after.clients.keys():
-        old, new = before.clients[client], after.clients[client]
+        old = before.clients[client]
+        new = after.clients[client]
         assert old == new or renamed.get(old) == new
     assert {after.clients[client] for client in after.clients.keys() - before.clients.keys()} <= set(desired)
 
@@ -200,7 +208,8 @@ def assert_true(outcome: Outcome, before: Account, after: Account) -> None:
         assert reported.get("changed", False) is (before != after), outcome
     else:
         assert not reported.get("changed") or before != after
-    old, new = set(before.clients.values()), set(after.clients.values())
+    old = set(before.clients.values())
+    new = set(after.clients.values())
     assert set(reported.get("created", [])) <= new - old
     assert set(reported.get("deleted", [])) <= old - new
     for label in reported.get("renamed", []):

@@ -256,7 +256,8 @@ def test_an_informational_response_is_an_error_and_no_later_request_gets_its_fin
         body = _LIST if request.target.partition("?")[0].endswith("clients") else json.dumps(Account.CLIENT).encode()
         return [b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body), body]
 
-    account, listener = Account(), opened(RawListener, respond, 0.05)
+    account = Account()
+    listener = opened(RawListener, respond, 0.05)
     account.base_url = f"http://127.0.0.1:{listener.port}/v4"
     api = connect(parameters(cast(Any, account), monitor_client))
     for _attempt in range(3):

@@ -12,7 +12,8 @@ from ansible_collections.monitor.cloud.tests.support.runs import ROLLOUT, Contro
 from ansible_collections.monitor.cloud.tests.support.steps import configured, converge, labels, role_play, text_of
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
-PACKAGES, INSTALLER = "Install the packages", "Run the installer"
+PACKAGES = "Install the packages"
+INSTALLER = "Run the installer"
 INSTALL = 'mkdir -p /opt/agent && echo "$MONITOR_INSTALL_CODE" > /opt/agent/code && chmod 600 /opt/agent/code'
 
 
@@ -63,7 +64,8 @@ def test_an_installer_gets_the_environment_of_the_play(single: Local) -> None:
     assert "MONITOR_API_TOKEN" not in given
 
 
-HANDLER, RESTART = "Restart the monitoring agent", "Restart the agent, or start it"
+HANDLER = "Restart the monitoring agent"
+RESTART = "Restart the agent, or start it"
 # This service records its configuration at each start. The service runs while /opt/agent-works exists.
 SERVICE = f"""#!/bin/sh
 [ "$1" != status ] || [ -e /opt/agent-works ] || exit 3
@@ -113,7 +115,8 @@ def test_each_use_of_the_role_in_a_play_does_its_restart(one: Controller) -> Non
 
 def test_another_task_can_notify_the_handler_before_the_role_has_run(one: Controller) -> None:
     """The play sets the token as an environment variable. Neither the service nor the output gets the token."""
-    agent, flush = with_agents(one), "- ansible.builtin.meta: flush_handlers\n"
+    agent = with_agents(one)
+    flush = "- ansible.builtin.meta: flush_handlers\n"
     token = agent.service.tokens["read_write"]
     environment = f"environment: {{MONITOR_API_TOKEN: {token}, SHOWN: 'yes'}}"
     tasks = f"- ansible.builtin.command: touch {CONFIG}\n  notify: {HANDLER}\n{flush}{ROLE}"

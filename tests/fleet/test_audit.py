@@ -101,7 +101,9 @@ def test_every_state_at_once(fleet: Local, whole: Run) -> None:
 
 def test_the_joined_report_is_that_of_one_run(fleet: Local, whole: Run, slices: list[list[str]]) -> None:
     """One audit comes from a file, the other from a variable. The variable contains templates, which must not run."""
-    before, poisoned, given = snapshots(fleet), fleet.directory / "poisoned", fleet.directory / "given.json"
+    before = snapshots(fleet)
+    poisoned = fleet.directory / "poisoned"
+    given = fleet.directory / "given.json"
     document = read(fleet, "slice-0/audit")
     for host in document["hosts"]:
         host["detail"] = host["label"] = f"{{{{ lookup('pipe', 'touch {poisoned}') }}}}"
@@ -114,7 +116,8 @@ def test_the_joined_report_is_that_of_one_run(fleet: Local, whole: Run, slices: 
     assert run.calls() == ["list_clients", "get_plan", "list_subscriptions"]
     proposed, expected = (each.output.partition("What to do:")[2].partition("\nWritten:")[0] for each in (run, whole))
     assert proposed and proposed.replace("joined.", "whole.") == expected
-    joined, single = read(fleet, "joined"), read(fleet, "whole")
+    joined = read(fleet, "joined")
+    single = read(fleet, "whole")
     assert {name for name in joined if joined[name] != single.get(name)} == {"generated_at", "audits", "notes"}
     assert joined["notes"] == []
     names = "The variable of_0", f"{fleet.directory}/slice-1/audit.json"

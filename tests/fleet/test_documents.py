@@ -271,7 +271,9 @@ def everyday(reader: Reader) -> None:
     # The page renames web-1 to web-3, so copy the cached facts of web-1 for web-3.
     for facts in Path(reader.environment["ANSIBLE_CACHE_PLUGIN_CONNECTION"]).glob("*web-1"):
         shutil.copy(facts, facts.with_name(facts.name.replace("web-1", "web-3")))
-    jump, ssh, environment = reader.hosts["web-1"], reader.directory / "ssh_config", reader.environment
+    jump = reader.hosts["web-1"]
+    ssh = reader.directory / "ssh_config"
+    environment = reader.environment
     ssh.write_text(
         f"Host jump.example.com\nHostName {jump.address}\nPort {jump.port}\nUser {USER}\nHost *\n"
         f"IdentityFile {environment['ANSIBLE_PRIVATE_KEY_FILE']}\nUserKnownHostsFile /dev/null\n"
@@ -327,7 +329,8 @@ def test_the_first_run_of_readme(reader: Reader, emulator: Emulator) -> None:
     for options in ("", " --check"):
         with pytest.raises(AssertionError, match="has no service monitor-agent: install the agent"):
             reader.run(ROLLOUT + options)
-    settings, shown = configparser.ConfigParser(), configparser.ConfigParser()
+    settings = configparser.ConfigParser()
+    shown = configparser.ConfigParser()
     settings.read(CHECKOUT / "examples" / "ansible.cfg")
     shown.read(reader.directory / "ansible.cfg")
     assert settings == shown
@@ -386,7 +389,8 @@ def documented(kind: str, *arguments: str) -> dict[str, Any]:
 
 
 def test_the_examples_have_the_described_effect_without_a_warning(single: Local) -> None:
-    directory, service = single.directory, single.service
+    directory = single.directory
+    service = single.service
     # The examples of audit_report run first, because other examples use their registered results.
     examples = {"monitor.cloud.audit_report": ""}
     for kind in ("module", "filter", "lookup"):

@@ -65,7 +65,8 @@ def test_masked_keys_are_never_written(
     three.service.seed(labels=["web-1", "web-2"])
     three.write("web-1", text_of(three, "web-1"))
     three.write("web-2", "nothing yet\n")
-    before, written = snapshots(three), {"web-3"} - set(failures)
+    before = snapshots(three)
+    written = {"web-3"} - set(failures)
     three.service.configure(**settings)
     given = {"MONITOR_API_TOKEN": three.service.tokens[token]}
     check = three.run("monitor.cloud.rollout", "--check", "--diff", **given)

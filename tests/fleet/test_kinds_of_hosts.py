@@ -165,18 +165,22 @@ def test_each_kind_of_host(controllers: Callable[..., Controller], machines: Cal
     if absent := [name for name in NEEDED if shutil.which(name) is None]:
         pytest.skip(f"{' and '.join(absent)} not installed")
     unpack_rust()
-    controller, roots, kinds = controllers(), dict[str, Path](), dict[str, str]()
+    controller = controllers()
+    roots = dict[str, Path]()
+    kinds = dict[str, str]()
     controller.group_vars.update(VARIABLES)
     for number, (kind, (prepare, ways)) in enumerate(KINDS.items()):
         (host,) = machines("kind", prepare=prepare)
         for way, variables in enumerate(ways):
             name = f"host-{number}-{way}"
-            kinds[name], roots[name] = f"{kind} {variables}", Path(f"/proc/{host.first_process}/root")
+            kinds[name] = f"{kind} {variables}"
+            roots[name] = Path(f"/proc/{host.first_process}/root")
             controller.host_vars[name] = {"ansible_host": host.address, "ansible_port": host.port, **variables}
             path = roots[name] / ROOT / name / CONFIG
             path.parent.mkdir(parents=True)
             path.write_text(OLD, encoding="utf-8")
-    expected, codes = {name: files(root, name) for name, root in roots.items()}, dict[str, str]()
+    expected = {name: files(root, name) for name, root in roots.items()}
+    codes = dict[str, str]()
     for options, status, calls in STEPS:
         run = controller.run(role_play(controller), *options, ANSIBLE_FORKS="10", ANSIBLE_TIMEOUT="60")
         assert not found_in(run.output, plain_secrets(controller.service))

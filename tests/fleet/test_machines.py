@@ -201,7 +201,8 @@ def test_an_agent_is_rolled_out_from_a_repository_and_uninstalled(
     }
     # A play of a user often sets this default. The package lists of the new repository must still be fetched.
     play = role_play(controller, play="module_defaults: {ansible.builtin.apt: {cache_valid_time: 86400}}")
-    library, retire = "/usr/lib/python3/dist-packages/apt_pkg", (*RETIRE, "-e", "monitor_agent_uninstall=true")
+    library = "/usr/lib/python3/dist-packages/apt_pkg"
+    retire = (*RETIRE, "-e", "monitor_agent_uninstall=true")
     try:
         # Check mode works without python3-apt, which a run would install.
         machine.run(f"for f in {library}*.so; do mv $f $f.away; done")

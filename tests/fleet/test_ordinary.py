@@ -38,7 +38,8 @@ class Fleet:
     """The hosts and the playbook of several cases. ``c07a`` is the first host of case 7."""
 
     def __init__(self, controller: Local, cases: Mapping[str, dict[str, t.Any]]) -> None:
-        self.controller, self.cases = controller, cases
+        self.controller = controller
+        self.cases = cases
         self.hosts = {
             name: case.get("names") or [f"c{number:02}{letter}" for letter in "abc"[: case.get("hosts", usual(case))]]
             for number, (name, case) in enumerate(cases.items())
@@ -49,7 +50,8 @@ class Fleet:
         self._paths: dict[str, str] = {}
         groups: dict[str, t.Any] = {}
         for number, (name, case) in enumerate(cases.items()):
-            hosts, group = self.hosts[name], f"c{number:02}"
+            hosts = self.hosts[name]
+            group = f"c{number:02}"
             self._words = {"GROUP": group, "ROLE": ROLE, **dict(zip(("FIRST", "SECOND", "THIRD"), hosts, strict=False))}
             controller.add(*hosts)
             for host in hosts:
@@ -74,7 +76,8 @@ class Fleet:
             text = text.replace(f'"{name}"', json.dumps(task))
         for name, word in self._words.items():
             text = text.replace(name, word)
-        fqdn, token = socket.getfqdn(), self.controller.service.tokens["read_write"]
+        fqdn = socket.getfqdn()
+        token = self.controller.service.tokens["read_write"]
         words = {"node": socket.gethostname().split(".")[0], "fqdn": fqdn, "domain": fqdn.partition(".")[2]}
         for name, word in {**words, "user": getpass.getuser(), "token": token}.items():
             text = text.replace(f"{{{name}}}", word)
@@ -96,14 +99,17 @@ class Fleet:
     def wrong(self, run: Run) -> list[str]:
         """Compare the state after a run with the expected results, and return the differences."""
         clients = {client["label"]: client for client in self.controller.service.clients()}
-        wrong, expected = [], set[str]()
+        wrong = []
+        expected = set[str]()
         for name, case in self.cases.items():
-            text, label = case.get("text", TEXT), case.get("label", "{host}")
+            text = case.get("text", TEXT)
+            label = case.get("label", "{host}")
             more = {str(self.controller.directory / file): label for file, label in case.get("more", {}).items()}
             for number, host in enumerate(self.hosts[name]):
                 for path, pattern in {**({self._paths[host]: label} if text else {}), **more}.items():
                     own = client_label(host) if pattern == "{host}" else self._filled(pattern).replace("{host}", host)
-                    file, then = Path(path.replace("{host}", host)), None
+                    file = Path(path.replace("{host}", host))
+                    then = None
                     if number not in case.get("without", ()):
                         expected.add(own)
                         client = clients.get(own, {"api_key": "", "install_code": ""})

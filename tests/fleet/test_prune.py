@@ -43,7 +43,8 @@ def test_prune_asks_in_a_terminal(two: Local, reply: str, deleted: list[str]) ->
     process, terminal = pty.fork()
     if process == 0:
         os.execve(command[0], command, {**two.environment(record), **WHOLE})
-    shown, deadline = "", time.monotonic() + 120
+    shown = ""
+    deadline = time.monotonic() + 120
     # os.read raises OSError when the run has ended.
     with contextlib.suppress(OSError):
         while time.monotonic() < deadline:

@@ -54,7 +54,8 @@ def test_good_runs_over_ssh(controller: Controller) -> None:
     controller.host_vars = WAYS
     controller.service.seed(labels=["elsewhere"])
     settings = loud(controller)
-    home, hosts = controller.directory / "home", list(controller.hosts.values())
+    home = controller.directory / "home"
+    hosts = list(controller.hosts.values())
     with watching(controller.service, hosts, [home], [OPERATOR_ID]) as watch:
         check = controller.run("monitor.cloud.rollout", "--check", *LOUD, **settings)
         first = controller.run("monitor.cloud.rollout", *LOUD, **settings)
@@ -151,13 +152,16 @@ TASKS = """
 
 
 def test_callbacks_see_no_token(single: Local) -> None:
-    token, seen = single.service.tokens["read_write"], single.directory / "seen"
+    token = single.service.tokens["read_write"]
+    seen = single.directory / "seen"
     single.group_vars.update(monitor_agent_api_token=token, token_of_mine=token)
     tasks = TASKS.replace("BECOMING", json.dumps(single.executing()))
-    play, environment = TOKEN_OF_MINE, ""
+    play = TOKEN_OF_MINE
+    environment = ""
     if CORE < (2, 19):
         # Before ansible-core 2.19, callbacks see module_defaults with the token (SECURITY.md).
-        play, environment = TOKEN_OF_MINE.partition("\n  ")[2], token
+        play = TOKEN_OF_MINE.partition("\n  ")[2]
+        environment = token
     runs = [
         single.succeed(*arguments, *LOUD, MONITOR_API_TOKEN=environment, FLEET_SEEN=str(seen), **WHOLE)
         for arguments in (
@@ -187,7 +191,8 @@ LOCAL_TASKS = """
 @pytest.mark.parametrize("pipelining", ["true", "false"])
 def test_programs_of_a_local_connection_do_not_inherit_the_token(single: Local, pipelining: str) -> None:
     """The programs su and sudo -E pass the environment of the controller to the user of become."""
-    inherited, program = single.directory / "inherited", single.directory / "become"
+    inherited = single.directory / "inherited"
+    program = single.directory / "become"
     single.group_vars.update(single.executing())
     program.write_text(program.read_text().replace("while", f"env >> {inherited}\nwhile"), encoding="utf-8")
     play = single.tasks(LOCAL_TASKS)

@@ -46,7 +46,8 @@ _OF_FIRST_HOST = ("timeout", "allow_http")
 
 
 def test_a_host_with_an_invalid_variable_fails_alone_and_gets_no_client(single: Local) -> None:
-    valid, hosts = list(single.host_vars), [f"bad-{number:02}" for number in range(len(INVALID))]
+    valid = list(single.host_vars)
+    hosts = [f"bad-{number:02}" for number in range(len(INVALID))]
     # The first host of the run also has an invalid variable.
     single.host_vars.clear()
     single.add(*hosts, *valid)

@@ -32,7 +32,8 @@ def all_kinds(directory: Path) -> Kinds:
         return _kept(directory / str(len(list(directory.iterdir()))), by.issue_cert(*names, **options))
 
     here = ("127.0.0.1", "localhost", HOST)
-    now, day = datetime.datetime.now(datetime.timezone.utc), datetime.timedelta(days=1)
+    now = datetime.datetime.now(datetime.timezone.utc)
+    day = datetime.timedelta(days=1)
     own_files = str(directory / "self.pem"), str(directory / "self.key")
     own.cert_pem.write_to_path(own_files[0])
     own.private_key_pem.write_to_path(own_files[1])

@@ -55,7 +55,8 @@ class ForkServer:
             start_new_session=True,
         )
         assert self._process.stdin and self._process.stdout
-        self._requests, self._replies = self._process.stdin, self._process.stdout
+        self._requests = self._process.stdin
+        self._replies = self._process.stdout
         assert self._reply(_LONGEST_START) == "ready\n", "ansible-core cannot be imported with these settings"
 
     def run(self, request: Sequence[object], seconds: float) -> int:

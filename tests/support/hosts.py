@@ -170,8 +170,11 @@ def start(names: Sequence[str], directory: Path, keys: Path, prepare: str = "") 
 
 
 def _start(name: str, address: str, directory: Path, keys: Path, prepare: str) -> Host:
-    own, port = directory / f"host-{address}", free_port(address)
-    fs, syslog, users = own / "fs", own / "log", USERS.format(keys=keys)
+    own = directory / f"host-{address}"
+    port = free_port(address)
+    fs = own / "fs"
+    syslog = own / "log"
+    users = USERS.format(keys=keys)
     fs.mkdir(parents=True)
     log = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     log.bind(str(syslog))

@@ -137,7 +137,8 @@ def image() -> Path:
     """Return the root directory of the image. If packages or sources are new, first build the image (1-2 minutes)."""
     # The mode 0700 keeps other users away from the setuid programs of the image.
     _IMAGE.mkdir(mode=0o700, parents=True, exist_ok=True)
-    root, made_of = _IMAGE / "root", _IMAGE / "made-of"
+    root = _IMAGE / "root"
+    made_of = _IMAGE / "made-of"
     with (_IMAGE / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         sources = [*Path("/etc/apt").glob("sources.list"), *sorted(Path("/etc/apt/sources.list.d").glob("*.*"))]

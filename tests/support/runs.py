@@ -154,8 +154,11 @@ class Controller:
         self, playbook: str, *options: str, errors: int = subprocess.STDOUT, **environment: str
     ) -> tuple[subprocess.Popen[str], Path]:
         """Start a run in a new process, which a test can kill. Return the process and the path of its results."""
-        record, none, pipe = self._next_record(), subprocess.DEVNULL, subprocess.PIPE
-        settings, command = {**self.environment(record), **environment}, self._command(playbook, options)
+        record = self._next_record()
+        none = subprocess.DEVNULL
+        pipe = subprocess.PIPE
+        settings = {**self.environment(record), **environment}
+        command = self._command(playbook, options)
         return subprocess.Popen(
             command, cwd=self.directory, env=settings, stdin=none, stdout=pipe, stderr=errors, text=True
         ), record
@@ -186,7 +189,8 @@ class Controller:
 
     def shell(self, command: str, **environment: str) -> Run:
         """Run a command line as a user types it. A shell splits the line into words."""
-        path, split = {"PATH": os.environ["PATH"]}, ["sh", "-c", f"printf '%s\\0' {command}"]
+        path = {"PATH": os.environ["PATH"]}
+        split = ["sh", "-c", f"printf '%s\\0' {command}"]
         words = subprocess.check_output(split, cwd=self.directory, env=path, stdin=subprocess.DEVNULL, timeout=60)
         program, *arguments = os.fsdecode(words).split("\0")[:-1]
         if "=" in program:
@@ -208,7 +212,8 @@ class Controller:
 
     def environment(self, record: Path) -> Mapping[str, str]:
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(("ANSIBLE_", "MONITOR_"))}
-        shared, config = _home(), self.directory / "ansible.cfg"
+        shared = _home()
+        config = self.directory / "ansible.cfg"
         # A worker writes coverage data after its last result, so core must wait before it kills the worker.
         waits = {"ANSIBLE_WORKER_SHUTDOWN_POLL_COUNT": "600"} if "COVERAGE_RUN" in os.environ else {}
         ssh = "-o ControlMaster=auto -o ControlPersist=120s -o UserKnownHostsFile=/dev/null -o StrictHostKeyChecking=no"

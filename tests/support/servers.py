@@ -70,7 +70,9 @@ class Listener:
 
     def forget(self) -> None:
         with self._lock:
-            self.connections, self.requests, self.received = 0, [], b""
+            self.connections = 0
+            self.requests = []
+            self.received = b""
 
     def _accept(self, listener: socket.socket) -> None:
         while True:
@@ -193,7 +195,8 @@ class Account:
         "created": "2026-01-02T03:04:05",
         "updated": "2026-01-02T03:04:05",
     }
-    TIER, REGION = catalogue.tiers("monitor")[0], catalogue.regions()[1]
+    TIER = catalogue.tiers("monitor")[0]
+    REGION = catalogue.regions()[1]
     AVAILABILITY = catalogue.availability(2)[1]
 
     def __init__(self) -> None:

@@ -70,7 +70,8 @@ def configured(controller: Controller) -> set[str]:
         files = controller.files().items()
         current = {name for name, text in files if text and text == controller.expected(name)}
         return {name for name in current if controller.path(name).stat().st_mode == 0o100600}
-    expected, hosts = expected_files(controller.service.clients()), controller.hosts.items()
+    expected = expected_files(controller.service.clients())
+    hosts = controller.hosts.items()
     private = [(name, host) for name, host in hosts if host.facts() == "regular file 600 root root"]
     return {name for name, host in private if host.read() == expected.get(client_label(name))}
 

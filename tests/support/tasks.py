@@ -54,7 +54,8 @@ def as_module(module: Any, arguments: dict[str, Any], service: Emulator | None =
     """Run a module with AnsibleModule, and return its result and its output."""
     if service:
         arguments = {"base_url": service.base_url, "api_token": service.tokens["read_write"], **arguments}
-    printed, complaints = io.StringIO(), io.StringIO()
+    printed = io.StringIO()
+    complaints = io.StringIO()
     # The function patch_module_args of ansible-core 2.19 sets the same names. Older versions lack the function.
     encoded = json.dumps({"ANSIBLE_MODULE_ARGS": arguments}).encode()
     patched = mock.patch.multiple(basic, create=True, _ANSIBLE_ARGS=encoded, _ANSIBLE_PROFILE="legacy")
@@ -84,7 +85,8 @@ def _aligned(predicted: Any, real: Any) -> tuple[Any, Any]:
     if "key_fingerprint" in predicted and predicted["id"] is None:
         # Check mode knows only the label of a new client.
         return predicted["label"], real["label"]
-    forecast, done = dict(predicted), dict(real)
+    forecast = dict(predicted)
+    done = dict(real)
     if "key_fingerprint" in predicted:
         forecast.pop("updated", None)
         done.pop("updated", None)

@@ -46,7 +46,9 @@ def root() -> Iterator[Path]:
 
 
 def _run(command: list[str], directory: Path, environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
-    none, pipe, both = subprocess.DEVNULL, subprocess.PIPE, subprocess.STDOUT
+    none = subprocess.DEVNULL
+    pipe = subprocess.PIPE
+    both = subprocess.STDOUT
     settings = {**environment, "PATH": PATH}
     done = subprocess.run(
         command, cwd=directory, env=settings, stdin=none, stdout=pipe, stderr=both, text=True, check=False,

@@ -30,7 +30,8 @@ SINGLE = {
 
 def imports() -> list[tuple[str, str]]:
     """Return each pair of a file in plugins/ and a name that the file imports."""
-    pairs, root = [], CHECKOUT / "plugins"
+    pairs = []
+    root = CHECKOUT / "plugins"
     for path in root.rglob("*.py"):
         importer = ".".join(path.relative_to(root).with_suffix("").parts)
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

@@ -128,7 +128,8 @@ def test_plan_info(emulator: Emulator) -> None:
 @pytest.mark.parametrize("resource", RESOURCES, ids=lambda resource: resource.noun)
 def test_each_resource_is_read_as_a_list_and_by_id(emulator: Emulator, resource: Resource) -> None:
     emulator.seed(labels=["web1", "web2"])
-    module, name = info_module(resource.noun), f"{resource.noun}s"
+    module = info_module(resource.noun)
+    name = f"{resource.noun}s"
     token = "read_only" if resource.access else None
     everything = go(emulator, module, token=token)[name]
     assert len(everything) > 1

@@ -61,7 +61,8 @@ def test_a_signal_ends_a_registration_within_a_second_and_the_next_run_continues
 ) -> None:
     """Send the signal during a pause for the rate limit, or between slow create requests."""
     controller = Local(tmp_path, emulator)
-    play, home = controller.play(PLAY), {"ANSIBLE_HOME": str(tmp_path / "home")}
+    play = controller.play(PLAY)
+    home = {"ANSIBLE_HOME": str(tmp_path / "home")}
     # With `pause`, the service accepts 30 requests in 9 seconds. Without `pause`, a request takes 0.6 seconds.
     limit = {"rate_limit": 30, "rate_window": 9}
     emulator.configure(**(limit if pause else {"latency_ms": 600}))

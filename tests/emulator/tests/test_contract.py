@@ -9,7 +9,9 @@ from openapi_spec_validator import validate
 
 from ansible_collections.monitor.cloud.tests.emulator.contract import DOCUMENT
 
-READ, WRITE, PUBLIC = "monitor:read_only", "monitor:read_write", None
+READ = "monitor:read_only"
+WRITE = "monitor:read_write"
+PUBLIC = None
 
 # Columns: operation, method, path, scope.
 OPERATIONS = [

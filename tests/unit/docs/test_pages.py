@@ -33,7 +33,8 @@ SCHEMAS = {".gitlab-ci.yml": "gitlab-ci", ".github": "github-workflows"}
     "block", [block for page in PAGES for block in blocks(page) if block.language in ("ini", "jinja", "yaml")], ids=str
 )
 def test_samples_are_valid(block: Block, tmp_path: Path) -> None:
-    name, text = block.file or f"sample.{block.language}", block.text
+    name = block.file or f"sample.{block.language}"
+    text = block.text
     if block.language == "jinja":
         client = {"api_key": "KEY", "install_code": "CODE"}
         text = jinja2.Template(text, trim_blocks=True).render(client=client, label="web-1", monitor_interval=60)

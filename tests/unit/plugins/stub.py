@@ -60,9 +60,12 @@ class Service(Http):
 def action_of(kind: type[ActionBase], arguments: Mapping[str, Any], variables: Mapping[str, Any]) -> Any:
     """Return the action of a task for an SSH host."""
     task: Any = Task()
-    task.action, task.check_mode, task.diff = kind.__module__.rpartition(".")[2], False, False
+    task.action = kind.__module__.rpartition(".")[2]
+    task.check_mode = False
+    task.diff = False
     task.args = dict(arguments)
-    play, shell = types.SimpleNamespace(no_log=False), types.SimpleNamespace(env_prefix=lambda: "", tmpdir="/tmp")
+    play = types.SimpleNamespace(no_log=False)
+    shell = types.SimpleNamespace(env_prefix=lambda: "", tmpdir="/tmp")
     connection: Any = types.SimpleNamespace(
         _shell=shell, _play_context=play, transport="ssh", become=None, has_pipelining=True
     )

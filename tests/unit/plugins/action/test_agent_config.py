@@ -34,7 +34,8 @@ def action(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ActionModule:
 def _run(action: ActionModule, check_mode: bool = False) -> dict[str, Any]:
     # Core creates a new action object for each task.
     new: ActionModule = action_of(ActionModule, action._task.args, _VARIABLES)
-    new._task.check_mode, new._task.diff = check_mode, True
+    new._task.check_mode = check_mode
+    new._task.diff = True
     return new.run(task_vars=_VARIABLES)
 
 

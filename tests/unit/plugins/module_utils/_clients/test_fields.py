@@ -234,7 +234,8 @@ def test_a_mask_is_never_shown_as_a_key() -> None:
 
 def test_masks_are_found_by_comparing_all_clients_and_the_newest_state_of_a_client_counts() -> None:
     constant = {"api_key": _KEY, "install_code": _KEY[::-1]}
-    before, created = _client(1, **constant), _client(2, **constant)
+    before = _client(1, **constant)
+    created = _client(2, **constant)
     views = Views([before], [created], include_keys=True)
     assert views.show(created)["keys_masked"] is True
     assert views.key_owners() == {}

@@ -134,7 +134,8 @@ def test_a_body_with_only_errors_is_an_error_with_any_status() -> None:
         assert _read(200, value) == value
 
 
-_KEY, _CODE = "0A1B2C3D-4E5F-6071-8293A4B5C6D7E8F9", "D4D4D4D4-4E5F-6071-8293A4B5C6D7E8F9"
+_KEY = "0A1B2C3D-4E5F-6071-8293A4B5C6D7E8F9"
+_CODE = "D4D4D4D4-4E5F-6071-8293A4B5C6D7E8F9"
 _CLIENT = f'{{"id": 1, "label": "web1", "api_key": "{_KEY}", "install_code": "{_CODE}"}}'
 _PAGE = f'{{"data": [{_CLIENT}], "page": 1, "pages": 1, "results": 1}}'
 _MULTIPART = f"--part\r\nContent-Type: application/json\r\n\r\n{_PAGE}\r\n--part--"
@@ -258,7 +259,8 @@ def test_only_transient_errors_have_a_wait() -> None:
     assert _error(400, b"", Retry_After="7").wait is None
 
 
-_REGION, _SUBSCRIPTION = functools.partial(item_of, REGION), functools.partial(item_of, SUBSCRIPTION)
+_REGION = functools.partial(item_of, REGION)
+_SUBSCRIPTION = functools.partial(item_of, SUBSCRIPTION)
 _TIER = {"id": "monitor-10", "clients_included": 10}
 _APPS = {"apache": 1, "mysql": 0, "nginx": True, "version": 2, "name": "x", "port": -1}
 

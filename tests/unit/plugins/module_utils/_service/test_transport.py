@@ -11,7 +11,8 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.transport i
 
 
 def test_pauses_grow_up_to_half_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
-    http, pauses = Http(Settings("https://a")), list[float]()
+    http = Http(Settings("https://a"))
+    pauses = list[float]()
     monkeypatch.setattr(http._stopped, "wait", pauses.append)
     for attempt in range(9):
         http.pause(ApiError("no"), attempt, time.monotonic(), 60)
@@ -31,7 +32,8 @@ def test_all_workers_wait_as_the_service_asks(monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.parametrize(("error", "stopped"), [(ApiError("no"), False), (KeyboardInterrupt(), True)])
 def test_the_first_error_or_an_interruption_ends_all_workers(error: BaseException, stopped: bool) -> None:
-    http, called = Http(Settings("https://a", concurrency=2)), list[int]()
+    http = Http(Settings("https://a", concurrency=2))
+    called = list[int]()
 
     def fail() -> None:
         raise error

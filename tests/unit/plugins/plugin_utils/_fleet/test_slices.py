@@ -28,8 +28,10 @@ from ansible_collections.monitor.cloud.tests.support.audits import (
 )
 
 NOW = datetime.datetime(2026, 1, 2, 12, tzinfo=datetime.timezone.utc)
-EARLIER, LATER = "2026-01-02T03:00:00Z", "2026-01-02T04:00:00Z"
-SOON, FUTURE = "2026-01-02T12:01:00Z", "2026-01-02T12:01:01Z"
+EARLIER = "2026-01-02T03:00:00Z"
+LATER = "2026-01-02T04:00:00Z"
+SOON = "2026-01-02T12:01:00Z"
+FUTURE = "2026-01-02T12:01:01Z"
 HERE = MappingProxyType({"web": "web", "db": "db"})
 WEB = MappingProxyType({"web": "web"})
 

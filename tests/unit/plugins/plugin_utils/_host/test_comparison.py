@@ -17,7 +17,8 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._host.options import
 _OWN = "0A1B2C3D-4E5F-6071-8293A4B5C6D7E8F9"
 _OTHER = "FFFF2C3D-4E5F-6071-8293A4B5C6D7E8F9"
 _STRANGE = "EEEE2C3D-4E5F-6071-8293A4B5C6D7E8F9"
-_TEXT, _PATTERN = f"api_key={_OWN}\n", f"api_key={SENTINELS['api_key']}\n"
+_TEXT = f"api_key={_OWN}\n"
+_PATTERN = f"api_key={SENTINELS['api_key']}\n"
 _SAME = HostFile("file", same=True, user=("root", "0"), group=("wheel", "0"), mode=0o600)
 _CHANGED = _SAME._replace(same=False)
 _CLIENT = Registered(

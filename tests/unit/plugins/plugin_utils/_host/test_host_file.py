@@ -52,15 +52,20 @@ SYSTEMS: dict[str, dict[str, str]] = {
 @pytest.mark.parametrize("kind", [*SHELLS, *SYSTEMS])
 def test_the_life_of_a_file(tmp_path: Path, kind: str) -> None:
     """Create a file with its directories, read the file, replace it, and remove it."""
-    shell, name, tools, root = SHELLS.get(kind, []), NAME, tmp_path / "tools", tmp_path / "root"
+    shell = SHELLS.get(kind, [])
+    name = NAME
+    tools = tmp_path / "tools"
+    root = tmp_path / "root"
     skip_without(*shell[:1])
     if kind in SYSTEMS:
         stub_tools(tools, **SYSTEMS[kind])
         for tool in {*_TOOLS} - SYSTEMS[kind].keys():
             (tools / tool).symlink_to(str(shutil.which(tool)))
-        name, shell = "-dash", ["env", f"PATH={tools}", str(shutil.which("dash"))]
+        name = "-dash"
+        shell = ["env", f"PATH={tools}", str(shutil.which("dash"))]
     root.mkdir()
-    path, text = root / "new" / f"sub {name}" / name, "key=\"$(x)\" `y` \\n\\c %s !! 'z'\n\n  \t#\n"
+    path = root / "new" / f"sub {name}" / name
+    text = "key=\"$(x)\" `y` \\n\\c %s !! 'z'\n\n  \t#\n"
     new = inspect(path, shell=shell, **_USER)
     assert (new.kind, new.problem, os.listdir(root)) == ("missing", "", [])
     assert inspect(path, shell=shell, create_directory=False).problem.startswith("there is no directory")
@@ -88,7 +93,8 @@ def test_the_life_of_a_file(tmp_path: Path, kind: str) -> None:
 
 def test_a_replacement_keeps_acl_and_selinux_label(tmp_path: Path) -> None:
     """If a file has an ACL, stat prints the mask of the ACL in place of the permissions of the group."""
-    path, log = old_file(tmp_path), tmp_path / "log"
+    path = old_file(tmp_path)
+    log = tmp_path / "log"
     tools = stub_tools(tmp_path / "tools", chcon=f'echo "$*" >> {log}; exit 1')
     script = host_file.change_script(Desired(str(path), b"new")).replace("/sys/fs/selinux/enforce", str(tmp_path))
     assert host_file.problem_of(run_script(script, tools=tools)) == ""
@@ -158,14 +164,16 @@ if os.geteuid() == 0:
 
 @pytest.mark.parametrize(("tool", "stub", "message"), FAILURES)
 def test_a_change_that_fails_changes_nothing(tmp_path: Path, tool: str, stub: str, message: str) -> None:
-    path, tools = old_file(tmp_path), stub_tools(tmp_path / "tools", **{tool: stub})
+    path = old_file(tmp_path)
+    tools = stub_tools(tmp_path / "tools", **{tool: stub})
     assert message.format(path.parent) in change(path, tools=tools, owner="0")
     assert (os.listdir(path.parent), path.read_text()) == (["agent.conf"], "old")
 
 
 @pytest.mark.parametrize("links", [True, False])
 def test_a_new_file_does_not_replace_the_file_of_another_run(tmp_path: Path, links: bool) -> None:
-    path, tools = old_file(tmp_path), stub_tools(tmp_path / "tools", **({} if links else {"ln": "exit 1"}))
+    path = old_file(tmp_path)
+    tools = stub_tools(tmp_path / "tools", **({} if links else {"ln": "exit 1"}))
     script = host_file.change_script(Desired(str(path), b"new"), new=True)
     assert "another run created the file in the meantime" in host_file.problem_of(run_script(script, tools=tools))
     assert (os.listdir(path.parent), path.read_text()) == (["agent.conf"], "old")
@@ -184,7 +192,8 @@ def test_a_script_that_is_cut_off_does_nothing(tmp_path: Path) -> None:
 def test_content_is_no_argument_of_a_program(tmp_path: Path, shell: list[str]) -> None:
     """Other users can see the arguments of processes. In mksh, printf is a separate program."""
     skip_without(*shell)
-    path, log = old_file(tmp_path), tmp_path / "log"
+    path = old_file(tmp_path)
+    log = tmp_path / "log"
     note = f'echo "$0 $*" >> {log}; exec /usr/bin/"${{0##*/}}" "$@"'
     names = ("cat", "chmod", "chown", "env", "find", "grep", "head", "ls", "mktemp", "mv", "printf", "wc", "echo")
     tools = stub_tools(tmp_path / "tools", **dict.fromkeys(names, note))
@@ -212,7 +221,8 @@ SERVICES: list[tuple[list[str] | None, int | None, dict[str, Any]]] = [
 def test_the_state_of_a_service(
     tmp_path: Path, printed: list[str] | None, code: int | None, expected: dict[str, Any]
 ) -> None:
-    name, init = "it's $1 *", tmp_path / "init.d"
+    name = "it's $1 *"
+    init = tmp_path / "init.d"
     # The init script runs in the root directory, because another user can own the directory of the file.
     status = {name: f'echo no >&2; [ "$*$PWD" = status/ ] && exit {code}'} if code is not None else {}
     stub_tools(init, **status)
@@ -230,7 +240,8 @@ def test_the_state_of_a_service(
 
 
 def test_the_identity_of_a_machine(tmp_path: Path) -> None:
-    path, link = tmp_path / "real" / "new" / "agent.conf", tmp_path / "link"
+    path = tmp_path / "real" / "new" / "agent.conf"
+    link = tmp_path / "link"
     (tmp_path / "real").mkdir()
     link.symlink_to("real")
     first = inspect(path).machine
@@ -261,7 +272,8 @@ def test_owners(tmp_path: Path) -> None:
 def test_directories_that_other_users_can_change_are_refused(tmp_path: Path) -> None:
     """The directory of the file may belong to another user, but must belong to root inside a sticky directory."""
     base = tmp_path / "base"
-    directory, path = base / "agent", base / "agent" / "agent.conf"
+    directory = base / "agent"
+    path = base / "agent" / "agent.conf"
     directory.mkdir(parents=True)
     link = tmp_path / "link"
     link.symlink_to(base)

@@ -56,7 +56,8 @@ def test_refused_values(option: str, values: list[Any], message: str) -> None:
 
 def test_content_is_limited_before_the_keys_are_known() -> None:
     assert desired_file(_OPTIONS, "", is_known=False) == Desired("/a", None, None, None, 0o640, False, "")
-    options, text = {**_OPTIONS, "group": "", "service": "x"}, "é" * (LARGEST_FILE // 2)
+    options = {**_OPTIONS, "group": "", "service": "x"}
+    text = "é" * (LARGEST_FILE // 2)
     assert desired_file(options, text) == Desired("/a", text.encode(), None, None, 0o640, False, "x")
     for is_known in (True, False):
         for invalid in (f"{text}x", "a\0b"):

@@ -17,7 +17,8 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._host.client import 
 from ansible_collections.monitor.cloud.plugins.plugin_utils._host.render import Rendered
 from ansible_collections.monitor.cloud.tests.unit.plugins.stub import action_of
 
-_KEY, _CODE = "0A1B2C3D-4E5F-6071-8293A4B5C6D7E8F9", "deadbeef0123456789deadbeef0123456789abcd"
+_KEY = "0A1B2C3D-4E5F-6071-8293A4B5C6D7E8F9"
+_CODE = "deadbeef0123456789deadbeef0123456789abcd"
 _CLIENT = {"id": 1, "label": "web-1", "api_key": _KEY, "install_code": _CODE}
 
 

@@ -78,7 +78,8 @@ def test_no_audits(pattern: str, message: str) -> None:
 
 
 def test_a_report_replaces_a_file_and_leaves_other_files_alone(tmp_path: Path) -> None:
-    other, path = tmp_path / f"audit.json.{os.getpid()}", tmp_path / "new" / "audit.json"
+    other = tmp_path / f"audit.json.{os.getpid()}"
+    path = tmp_path / "new" / "audit.json"
     other.touch()
     for text in ("old", "new"):
         assert files.write(str(path), text) == str(path)

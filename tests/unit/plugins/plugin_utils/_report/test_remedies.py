@@ -139,7 +139,8 @@ def test_neither_adopt_nor_prune_is_proposed_if_the_labels_of_most_hosts_differ(
 
 
 _OWN = inspected("web", differs=["mode"])
-_CLONE, _RENAMED = inspected("clone", "other", owner_label="web"), inspected("new", "other", owner_label="old")
+_CLONE = inspected("clone", "other", owner_label="web")
+_RENAMED = inspected("new", "other", owner_label="old")
 _MOVED = inspected("db", "other", owner_label="other")
 
 

@@ -88,7 +88,8 @@ def test_the_document_has_at_most_five_hosts_with_the_same_key() -> None:
 
 def test_all_forms_name_the_audits_of_a_joined_report_and_its_notes() -> None:
     of = joined()
-    text, page = " ".join(audits.made(of)[0].split()), html.unescape(as_html(of, []))
+    text = " ".join(audits.made(of)[0].split())
+    page = html.unescape(as_html(of, []))
     for sentence in ("Joined from 2 audits, made from 2026-01-01T03:04:05Z to 2026-01-02T03:04:05Z.", SHOWN):
         assert sentence in text and sentence in page
     assert "<script>alert" not in as_html(of, [])
