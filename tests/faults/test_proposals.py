@@ -34,13 +34,19 @@ class Fleet(Local):
         return dict(_PROPOSAL.findall(run.output.partition("What to do:\n")[2]))
 
     def paste(
-        self, command: str, options: str = "", *, hosts: Collection[str] = (), writes: Collection[str] = ()
+        self,
+        command: str,
+        options: str = "",
+        *,
+        hosts: Collection[str] = (),
+        writes: Collection[str] = (),
+        code: int = 0,
     ) -> Run:
         """Run a command. Assert that exactly ``hosts`` change, and that the write requests are exactly ``writes``."""
         before = snapshots(self)
         run = self.shell(f"{command} {options}")
         assert_sound(self.service, run.output, faults=1)
-        assert run.code == 0, f"{command}\n{run.output}"
+        assert run.code == code, f"{command}\n{run.output}"
         after = snapshots(self)
         assert {host for host in before if before[host] != after[host]} == set(hosts), command
         assert sorted(run.writes()) == sorted(writes), command
@@ -93,5 +99,6 @@ def test_each_proposal_fixes_its_finding(emulator: Emulator, tmp_path: Path) -> 
     assert set(commands) == {"Unreachable", "Clients without a host"}
     # The proposed command contains no label with special characters.
     command = commands["Clients without a host"]
-    assert "Nothing was deleted." in of.paste(command).output
+    # prune asks for a confirmation, and the test has no terminal.
+    assert "Nothing was deleted, because the deletion was not confirmed." in of.paste(command, code=2).output
     of.paste(command, "-e prune_confirm=true", writes=[f"delete_client {label}" for label in _LABELS])
