@@ -160,7 +160,7 @@ def test_a_fact_does_not_choose_the_hosts_to_retire(pair: Local) -> None:
     playbook = pair.play(f"- hosts: web-1\n  gather_facts: false\n  tasks:\n    - {facts}\n{import_retire}\n")
     run = pair.run(playbook, "-e", "labels=old-1")
     assert (run.code, run.writes()) == (2, []), run.output
-    assert "facts that would set variables" in str(run.failures())
+    assert "that would set variables of the role" in str(run.failures())
 
 
 def test_a_task_of_the_user_reads_no_variable_of_the_role(pair: Local) -> None:
