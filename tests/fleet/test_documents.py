@@ -393,7 +393,7 @@ def test_the_examples_have_the_described_effect_without_a_warning(single: Local)
     service = single.service
     # The examples of audit_report run first, because other examples use their registered results.
     examples = {"monitor.cloud.audit_report": ""}
-    for kind in ("module", "filter", "lookup"):
+    for kind in ("module", "filter"):
         for name, plugin in documented(kind, *documented(kind, "--list", "monitor.cloud")).items():
             examples[name] = plugin["examples"].replace("/etc/monitor/", f"{directory}/etc/")
     assert len(examples) >= 11 and all(examples.values())
